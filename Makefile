@@ -1,0 +1,95 @@
+# Everything here works on a fresh machine with Python 3.10 or later, git and make.
+# PYTHON=python3.12 make test   uses another Python for the environment.
+
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+BUILD := build/demo
+DEMO_DB := $(BUILD)/larkmoor.db
+PORT ?= 8001
+
+# llm keeps its settings and logs here in the demo, so that your own are not touched.
+DEMO_ENV := LLM_USER_PATH="$(CURDIR)/$(BUILD)/llm" LLM_GRAPHRAG_DB="$(CURDIR)/$(DEMO_DB)"
+
+# $(call show,COMMAND): prints the command as a person would type it, then runs it.
+show = @printf '\n$$ llm graphrag %s\n' '$(1)'; $(DEMO_ENV) $(BIN)/llm graphrag $(1)
+
+.PHONY: help demo test test-browser test-model docs docs-check clean
+
+help:
+	@echo "make demo          build the example knowledge base and look at it (SERVE=1 opens it in Datasette)"
+	@echo "make test          ruff, mypy, pytest"
+	@echo "make test-browser  the tests that drive a real Chromium"
+	@echo "make test-model    the tests that need a language model"
+	@echo "make docs          write docs/cli.md from --help"
+	@echo "make clean         remove environments and everything that was built"
+
+$(VENV)/bin/pip:
+	$(PYTHON) -c 'import sys; assert sys.version_info >= (3, 10), "Python 3.10 or later is needed, this is " + sys.version'
+	$(PYTHON) -m venv $(VENV)
+
+# A stamp for each set of dependencies: installed again only when the packaging files change.
+$(VENV)/.demo: pyproject.toml setup.cfg | $(VENV)/bin/pip
+	$(BIN)/pip install --quiet --editable '.[datasette]'
+	@touch $@
+
+$(VENV)/.test: pyproject.toml setup.cfg | $(VENV)/bin/pip
+	$(BIN)/pip install --quiet --editable '.[test]'
+	@touch $@ $(VENV)/.demo
+
+$(VENV)/.browser: $(VENV)/.test
+	$(BIN)/pip install --quiet --editable '.[test,browser]'
+	@touch $@
+
+demo: $(VENV)/.demo
+	@rm -rf $(BUILD) && mkdir -p $(BUILD)/llm
+	$(call show,init --template general)
+	$(call show,add examples/vault)
+	$(call show,search "silver coating")
+	$(call show,ask --no-llm "Who grinds the mirror of the Heron telescope?")
+	$(call show,ask --no-llm "In which town does the person who pays for the dome live?")
+	$(call show,entity "Heron telescope")
+	@echo
+ifeq ($(SERVE),1)
+	@echo "Datasette: http://127.0.0.1:$(PORT)/ (Ctrl-C ends it)"
+	@$(DEMO_ENV) $(BIN)/datasette serve $(DEMO_DB) --host 127.0.0.1 --port $(PORT)
+else
+	@echo "Browse it in Datasette:  make demo SERVE=1"
+	@echo "Ask it yourself:         $(BIN)/llm graphrag ask -d $(DEMO_DB) \"Which paper does the silvering recipe come from?\""
+endif
+
+test: $(VENV)/.test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/pytest
+
+# pytest's exit code 5 means that no test carries the marker; pytest says so itself.
+# CHROMIUM names the browser; Debian's is installed when it is missing and we may.
+CHROMIUM ?= $(shell command -v chromium || command -v chromium-browser || command -v google-chrome)
+
+test-browser: $(VENV)/.browser
+	@if [ -z "$(CHROMIUM)" ]; then \
+	    if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	        apt-get update -q && apt-get install -q -y --no-install-recommends chromium; \
+	    else \
+	        echo "No Chromium found. Install it (apt-get install chromium) or set CHROMIUM=/path/to/it." >&2; exit 1; \
+	    fi; \
+	fi
+	CHROMIUM="$${CHROMIUM:-$$(command -v chromium || command -v chromium-browser || command -v google-chrome)}" \
+	    $(BIN)/pytest -m browser || [ $$? -eq 5 ]
+
+test-model: $(VENV)/.test
+	@echo "These tests call the model that \$$LLM_GRAPHRAG_TEST_MODEL names (any model that 'llm models' lists)."
+	@echo "They cost a few thousand tokens; a local model works too."
+	$(BIN)/pytest -m model || [ $$? -eq 5 ]
+
+docs: $(VENV)/.test
+	$(BIN)/python docs/generate_cli.py
+
+docs-check: $(VENV)/.test
+	$(BIN)/python docs/generate_cli.py --check
+
+clean:
+	rm -rf .venv .venv-datasette1 build dist *.egg-info .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,243 @@
+"""SQL of the entity page: facts by relation and direction, their quotes, mentions, documents, homonyms.
+
+A hub may have a hundred thousand facts. Relations are found by skipping through the index,
+counts stop at ``COUNT_CAP``, and the facts of one relation are paged by the key that the
+index is sorted by, so every list costs what it shows.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from typing import Any
+
+from .queries import entity_ref
+from .records import DocumentRef, EntityRef, Fact, Group, Quote, Snippet
+
+COUNT_CAP = 1000
+GROUPS = 40
+FACTS_PER_GROUP = 6
+FACTS_PER_PAGE = 50
+QUOTES = 2
+MENTIONS = 8
+CONTEXT = 90  # code points on either side of a name in a snippet
+
+_RELATIONS = {
+    "out": """
+      WITH RECURSIVE step(relation, n) AS (
+        SELECT min(relation), 1 FROM kg_triples WHERE head = :entity
+        UNION ALL
+        SELECT (SELECT min(relation) FROM kg_triples WHERE head = :entity AND relation > step.relation), n + 1
+        FROM step WHERE step.relation IS NOT NULL AND n < :limit)
+      SELECT relation AS name, (SELECT count(*) FROM
+        (SELECT 1 FROM kg_triples t WHERE t.head = :entity AND t.relation = step.relation LIMIT :cap)) AS n
+      FROM step WHERE relation IS NOT NULL""",
+    "in": """
+      WITH RECURSIVE step(relation, n) AS (
+        SELECT min(relation), 1 FROM kg_triples WHERE tail = :entity
+        UNION ALL
+        SELECT (SELECT min(relation) FROM kg_triples WHERE tail = :entity AND relation > step.relation), n + 1
+        FROM step WHERE step.relation IS NOT NULL AND n < :limit)
+      SELECT relation AS name, (SELECT count(*) FROM
+        (SELECT 1 FROM kg_triples t WHERE t.tail = :entity AND t.relation = step.relation LIMIT :cap)) AS n
+      FROM step WHERE relation IS NOT NULL""",
+    "attribute": """
+      WITH RECURSIVE step(relation, n) AS (
+        SELECT min(attribute), 1 FROM kg_attributes WHERE entity = :entity
+        UNION ALL
+        SELECT (SELECT min(attribute) FROM kg_attributes WHERE entity = :entity AND attribute > step.relation), n + 1
+        FROM step WHERE step.relation IS NOT NULL AND n < :limit)
+      SELECT relation AS name, (SELECT count(*) FROM
+        (SELECT 1 FROM kg_attributes t WHERE t.entity = :entity AND t.attribute = step.relation LIMIT :cap)) AS n
+      FROM step WHERE relation IS NOT NULL""",
+}
+# The best supported first: for groups that are small enough to be sorted.
+_BEST = {
+    "out": """
+      SELECT t.id AS fact, t.evidence, t.confidence, t.tail AS mark, e.id, e.name, e.type,
+             EXISTS (SELECT 1 FROM kg_entities x WHERE x.key = e.key AND x.id <> e.id) AS shared
+      FROM kg_triples t JOIN kg_entities e ON e.id = t.tail
+      WHERE t.head = :entity AND t.relation = :name ORDER BY t.evidence DESC, t.id LIMIT :limit""",
+    "in": """
+      SELECT t.id AS fact, t.evidence, t.confidence, t.id AS mark, e.id, e.name, e.type,
+             EXISTS (SELECT 1 FROM kg_entities x WHERE x.key = e.key AND x.id <> e.id) AS shared
+      FROM kg_triples t JOIN kg_entities e ON e.id = t.head
+      WHERE t.tail = :entity AND t.relation = :name ORDER BY t.evidence DESC, t.id LIMIT :limit""",
+    "attribute": """
+      SELECT t.id AS fact, t.evidence, t.confidence, t.id AS mark, t.value AS name
+      FROM kg_attributes t
+      WHERE t.entity = :entity AND t.attribute = :name ORDER BY t.evidence DESC, t.id LIMIT :limit""",
+}
+# In the order of the index: for hubs, and page by page.
+_NEXT = {
+    "out": """
+      SELECT t.id AS fact, t.evidence, t.confidence, t.tail AS mark, e.id, e.name, e.type,
+             EXISTS (SELECT 1 FROM kg_entities x WHERE x.key = e.key AND x.id <> e.id) AS shared
+      FROM kg_triples t JOIN kg_entities e ON e.id = t.tail
+      WHERE t.head = :entity AND t.relation = :name AND t.tail > :after ORDER BY t.tail LIMIT :limit""",
+    "in": """
+      SELECT t.id AS fact, t.evidence, t.confidence, t.id AS mark, e.id, e.name, e.type,
+             EXISTS (SELECT 1 FROM kg_entities x WHERE x.key = e.key AND x.id <> e.id) AS shared
+      FROM kg_triples t JOIN kg_entities e ON e.id = t.head
+      WHERE t.tail = :entity AND t.relation = :name AND t.id > :after ORDER BY t.id LIMIT :limit""",
+    "attribute": """
+      SELECT t.id AS fact, t.evidence, t.confidence, t.id AS mark, t.value AS name
+      FROM kg_attributes t
+      WHERE t.entity = :entity AND t.attribute = :name
+        AND (:after = 0 OR t.value > (SELECT value FROM kg_attributes WHERE id = :after))
+      ORDER BY t.value LIMIT :limit""",
+}
+
+
+def groups(connection: sqlite3.Connection, entity: int, direction: str) -> list[Group]:
+    """Facts in one direction (or the attributes), grouped, each group with its first few facts."""
+    rows = connection.execute(_RELATIONS[direction], {"entity": entity, "limit": GROUPS, "cap": COUNT_CAP + 1})
+    found = []
+    for row in rows.fetchall():
+        capped = row["n"] > COUNT_CAP
+        args = {"entity": entity, "name": row["name"], "limit": FACTS_PER_GROUP, "after": 0}
+        facts = connection.execute((_NEXT if capped else _BEST)[direction], args).fetchall()
+        count = min(row["n"], COUNT_CAP)
+        found.append(Group(row["name"], direction, count, capped, _facts(connection, facts, direction)))
+    return sorted(found, key=lambda group: (group.name == "links_to", -group.count, group.name))
+
+
+def group_page(connection: sqlite3.Connection, entity: int, direction: str, name: str, after: int) -> Group | None:
+    """One page of the facts of one relation, None if the entity has none; ``next`` continues it."""
+    args: dict[str, Any] = {"entity": entity, "name": name, "after": after, "limit": FACTS_PER_PAGE + 1}
+    rows = connection.execute(_NEXT[direction], args).fetchall()
+    if not rows:
+        return None
+    shown = rows[:FACTS_PER_PAGE]
+    following = shown[-1]["mark"] if len(rows) > FACTS_PER_PAGE else None
+    return Group(name, direction, len(shown), False, _facts(connection, shown, direction), following)
+
+
+def _facts(connection: sqlite3.Connection, rows: list[sqlite3.Row], direction: str) -> tuple[Fact, ...]:
+    attribute = direction == "attribute"
+    return tuple(
+        Fact(
+            id=row["fact"],
+            other=None if attribute else entity_ref(row),
+            value=row["name"] if attribute else "",
+            confidence=row["confidence"],
+            evidence=row["evidence"],
+            quotes=quotes(connection, row["fact"], attribute),
+        )
+        for row in rows
+    )
+
+
+_QUOTES_OF_TRIPLE = """
+  SELECT v.id, v.quote, v.start, v.origin, v.confidence, v.chunk, c.seq, c.heading, d.id AS document, d.uri, d.title,
+         c.line + length(substr(c.text, 1, v.start)) - length(replace(substr(c.text, 1, v.start), char(10), '')) AS line
+  FROM (SELECT * FROM kg_evidence WHERE triple = :fact LIMIT 200) v
+  JOIN kg_chunks c ON c.id = v.chunk JOIN kg_documents d ON d.id = c.document
+  ORDER BY v.confidence DESC, v.id LIMIT :limit"""
+_QUOTES_OF_ATTRIBUTE = """
+  SELECT v.id, v.quote, v.start, v.origin, v.confidence, v.chunk, c.seq, c.heading, d.id AS document, d.uri, d.title,
+         c.line + length(substr(c.text, 1, v.start)) - length(replace(substr(c.text, 1, v.start), char(10), '')) AS line
+  FROM (SELECT * FROM kg_evidence WHERE attribute = :fact LIMIT 200) v
+  JOIN kg_chunks c ON c.id = v.chunk JOIN kg_documents d ON d.id = c.document
+  ORDER BY v.confidence DESC, v.id LIMIT :limit"""
+
+
+def quotes(connection: sqlite3.Connection, fact: int, attribute: bool, limit: int = QUOTES) -> tuple[Quote, ...]:
+    """The surest quotes of a fact."""
+    sql = _QUOTES_OF_ATTRIBUTE if attribute else _QUOTES_OF_TRIPLE
+    return tuple(
+        Quote(
+            evidence=row["id"],
+            text=row["quote"],
+            document=DocumentRef(row["document"], row["uri"], row["title"]),
+            chunk=row["chunk"],
+            seq=row["seq"],
+            line=row["line"],
+            heading=row["heading"],
+            origin=row["origin"],
+            confidence=row["confidence"],
+        )
+        for row in connection.execute(sql, {"fact": fact, "limit": limit})
+    )
+
+
+_ALIASES = "SELECT name, kind FROM kg_aliases WHERE entity = :entity AND name <> :name ORDER BY id LIMIT 60"
+_TYPE = "SELECT description FROM kg_types WHERE kind = 'entity_type' AND name = :type"
+_MENTIONS = """
+  SELECT m.chunk, m.start, m.end, c.seq, c.line, c.heading, c.text, d.id AS document, d.uri, d.title
+  FROM (SELECT chunk, min(start) AS start, end FROM kg_mentions
+        WHERE entity = :entity AND chunk > :after GROUP BY chunk ORDER BY chunk LIMIT :limit) m
+  JOIN kg_chunks c ON c.id = m.chunk JOIN kg_documents d ON d.id = c.document ORDER BY m.chunk"""
+_ABOUT = "SELECT id, uri, title FROM kg_documents WHERE entity = :entity ORDER BY id LIMIT 30"
+_NAMED_IN = """
+  SELECT d.id, d.uri, d.title, count(*) AS n
+  FROM (SELECT chunk FROM kg_mentions WHERE entity = :entity ORDER BY chunk LIMIT 2000) m
+  JOIN kg_chunks c ON c.id = m.chunk JOIN kg_documents d ON d.id = c.document
+  GROUP BY d.id ORDER BY n DESC, d.id LIMIT 12"""
+_HOMONYMS = """
+  SELECT e.id, e.name, e.type,
+         EXISTS (SELECT 1 FROM kg_entities x WHERE x.key = e.key AND x.id <> e.id) AS shared
+  FROM (SELECT id FROM kg_entities WHERE key IN (SELECT key FROM kg_aliases WHERE entity = :entity LIMIT 60)
+        UNION SELECT entity FROM kg_aliases WHERE key IN (SELECT key FROM kg_aliases WHERE entity = :entity LIMIT 60)
+        UNION SELECT id FROM kg_entities WHERE key = (SELECT key FROM kg_entities WHERE id = :entity)) found
+  JOIN kg_entities e ON e.id = found.id
+  WHERE e.id <> :entity AND e.merged_into IS NULL ORDER BY e.name, e.id LIMIT 20"""
+
+
+def aliases(connection: sqlite3.Connection, entity: EntityRef) -> list[str]:
+    """Other spellings, in the order in which they were met."""
+    rows = connection.execute(_ALIASES, {"entity": entity.id, "name": entity.name})
+    return [row["name"] for row in rows]
+
+
+def type_description(connection: sqlite3.Connection, type_: str) -> str:
+    row = connection.execute(_TYPE, {"type": type_}).fetchone()
+    return row["description"] if row else ""
+
+
+def mentions(connection: sqlite3.Connection, entity: int, after: int = 0) -> tuple[list[Snippet], int | None]:
+    """Passages that name the entity, in order, and where the next ones start (None: these were all)."""
+    rows = connection.execute(_MENTIONS, {"entity": entity, "after": after, "limit": MENTIONS + 1}).fetchall()
+    snippets = [
+        Snippet(
+            chunk=row["chunk"],
+            seq=row["seq"],
+            line=row["line"] + row["text"].count("\n", 0, row["start"]),
+            heading=row["heading"],
+            document=DocumentRef(row["document"], row["uri"], row["title"]),
+            parts=excerpt(row["text"], row["start"], row["end"]),
+        )
+        for row in rows[:MENTIONS]
+    ]
+    return snippets, (rows[MENTIONS - 1]["chunk"] if len(rows) > MENTIONS else None)
+
+
+def excerpt(text: str, start: int, end: int) -> tuple[tuple[str, bool], ...]:
+    """The words around a span, from its line on, cut at spaces, the span marked."""
+    left, right = max(start - CONTEXT, 0), min(end + CONTEXT, len(text))
+    line = text.rfind("\n", left, start) + 1
+    if line:
+        left = line
+    elif left:
+        left = text.find(" ", left, start) + 1 or left
+    if right < len(text):
+        cut = text.rfind(" ", end, right)
+        right = cut if cut > end else right
+    before = ("… " if left and not line else "") + text[left:start].lstrip()
+    after = text[end:right].rstrip() + (" …" if right < len(text) else "")
+    return ((before, False), (text[start:end], True), (after, False))
+
+
+def documents_about(connection: sqlite3.Connection, entity: int) -> list[DocumentRef]:
+    """Documents that the entity stands for."""
+    return [DocumentRef(row["id"], row["uri"], row["title"]) for row in connection.execute(_ABOUT, {"entity": entity})]
+
+
+def documents_naming(connection: sqlite3.Connection, entity: int) -> list[tuple[DocumentRef, int]]:
+    """Documents that name the entity most, with how often (among its first 2,000 mentions)."""
+    rows = connection.execute(_NAMED_IN, {"entity": entity})
+    return [(DocumentRef(row["id"], row["uri"], row["title"]), row["n"]) for row in rows]
+
+
+def homonyms(connection: sqlite3.Connection, entity: int) -> list[EntityRef]:
+    """Other entities that share a name or an alias with this one."""
+    return [entity_ref(row) for row in connection.execute(_HOMONYMS, {"entity": entity})]

@@ -1,0 +1,192 @@
+"""What every page does before and after its own work.
+
+A page is a function from a connection and a request to a record. ``serve`` finds the
+database, asks for permission, runs that function in one of Datasette's read threads under
+the site's time limit, and turns the record into HTML or, under ``.json``, into JSON. What
+can go wrong (no such database, no knowledge base, a newer version, a file that was taken
+away, a name that nobody bears) ends as a page that says so, for that database only.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import sqlite3
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from . import compat, markup
+from .queries import UnusableError, check
+from .records import DocumentRef, EntityRef
+from .tables import defaults_for
+from .urls import Links
+
+if TYPE_CHECKING:
+    from datasette import Response
+    from datasette.app import Datasette
+    from datasette.database import Database
+    from datasette.utils.asgi import Request
+
+
+@dataclass(frozen=True)
+class Visit:
+    """What a page is asked: the parts of its address, the arguments after ``?``, and where links lead."""
+
+    database: str
+    parts: dict[str, str]
+    args: dict[str, str]
+    links: Links
+    json: bool
+
+    def number(self, name: str, default: int = 0, least: int = 0) -> int:
+        """An argument as a number that SQLite can hold; anything else is the default."""
+        text = self.args.get(name, "")
+        return max(int(text), least) if text.isascii() and text.isdigit() and len(text) < 18 else default
+
+
+class MissingError(LookupError):
+    """There is no such thing (404); ``near`` are things of a like name."""
+
+    def __init__(self, message: str, near: tuple[EntityRef | DocumentRef, ...] = ()) -> None:
+        super().__init__(message)
+        self.near = near
+
+
+class MovedError(Exception):
+    """The page is elsewhere."""
+
+    def __init__(self, url: str) -> None:
+        super().__init__(url)
+        self.url = url
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A page that could not be shown, and why."""
+
+    status: int
+    title: str
+    message: str
+    near: tuple[EntityRef | DocumentRef, ...] = ()
+
+
+Build = Callable[[sqlite3.Connection, Visit], Any]
+
+
+async def serve(
+    datasette: Datasette, request: Request, *, template: str, tables: tuple[str, ...], build: Build
+) -> Response:
+    """Answer a request with the record that ``build`` makes of it.
+
+    Raises Datasette's Forbidden if the actor may not see the database or one of the tables.
+    """
+    from datasette.utils.asgi import Forbidden
+
+    parts = dict(request.url_vars)
+    wants_json = bool(parts.pop("json", None))
+    database = compat.find_database(datasette, parts.pop("database"))
+    if database is None:
+        problem = Problem(404, "Database not found", "There is no database of this name here.")
+        return await _respond(datasette, request, None, problem, "error", wants_json)
+    if not await compat.may_view(datasette, request.actor, database.name, tables):
+        raise Forbidden("view-database")
+    links = Links(datasette, database.name)
+    args = {key: request.args.get(key) or "" for key in request.args}
+    visit = Visit(database.name, parts, args, links, wants_json)
+    if request.method not in ("GET", "HEAD"):
+        problem = Problem(405, "Nothing to change here", "This page can only be read.")
+        return await _respond(datasette, request, database, problem, "error", wants_json)
+    record = await _run(datasette, database, visit, build)
+    if isinstance(record, MovedError):
+        return _redirect(record.url)
+    template = "error" if isinstance(record, Problem) else template
+    if not isinstance(record, Problem):
+        await remember(datasette, database)
+    return await _respond(datasette, request, database, record, template, wants_json)
+
+
+async def _run(datasette: Datasette, database: Database, visit: Visit, build: Build) -> Any:
+    """The record, or the Problem that kept it from being made, or MovedError."""
+    from datasette.utils import sqlite_timelimit
+
+    def work(connection: sqlite3.Connection) -> Any:
+        with sqlite_timelimit(connection, datasette.setting("sql_time_limit_ms")):
+            check(connection, database.name)
+            return build(connection, visit)
+
+    gone = f"The file of the database {database.name} is gone. Other databases are not affected."
+    if database.path and not database.is_memory and not Path(database.path).exists():
+        return Problem(503, "Database not available", gone)
+    try:
+        return await database.execute_fn(work)
+    except MissingError as error:
+        return Problem(404, "Not found", str(error), error.near)
+    except MovedError as moved:
+        return moved
+    except UnusableError as error:
+        title = "Not a knowledge base" if error.status == 404 else "Another version"
+        return Problem(error.status, title, str(error))
+    except sqlite3.OperationalError as error:
+        if "interrupted" in str(error):
+            return Problem(503, "Took too long", "This page took longer than this site allows (sql_time_limit_ms).")
+        return Problem(503, "Database not available", f"The database {database.name} cannot be read: {error}")
+    except sqlite3.DatabaseError as error:
+        return Problem(503, "Database not available", f"The database {database.name} cannot be read: {error}")
+
+
+async def remember(datasette: Datasette, database: Database) -> None:
+    """Give the tables of a knowledge base their defaults, once."""
+    names = await database.table_names() + await database.view_names()
+    await compat.set_table_defaults(datasette, database.name, defaults_for(names))
+
+
+async def _respond(
+    datasette: Datasette, request: Request, database: Database | None, record: Any, template: str, wants_json: bool
+) -> Response:
+    from datasette import Response
+    from datasette.utils import add_cors_headers
+
+    name = database.name if database else None
+    links = Links(datasette, name) if name else None
+    status = record.status if isinstance(record, Problem) else 200
+    headers: dict[str, str] = {}
+    if status == 200 and database and not database.is_mutable and request.actor is None:
+        headers["Cache-Control"] = f"max-age={datasette.setting('default_cache_ttl')}"
+    if wants_json:
+        if datasette.cors:
+            add_cors_headers(headers)
+        data = as_json(record, links)
+        if isinstance(record, Problem):
+            data = {"ok": False, "error": record.message, **data}
+        return Response.json(data, status=status, headers=headers)
+    context = {
+        "page": record,
+        "title": record.title,
+        "database": name,
+        "links": links,
+        "markup": markup,
+        "css": compat.static_url(datasette, "graphrag.css"),
+        "alternate_url_json": None if isinstance(record, Problem) else record.json_url,
+    }
+    html = await datasette.render_template(f"graphrag_{template}.html", context, request=request)
+    return Response.html(html, status=status, headers=headers)
+
+
+def _redirect(url: str) -> Response:
+    from datasette import Response
+
+    return Response.redirect(url)
+
+
+def as_json(value: Any, links: Links | None) -> Any:
+    """A record as plain data; whatever has a page of its own says where (``url``)."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        data = {field.name: as_json(getattr(value, field.name), links) for field in dataclasses.fields(value)}
+        url = links.of(value) if links else None
+        return {**data, "url": url} if url else data
+    if isinstance(value, dict):
+        return {str(key): as_json(item, links) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [as_json(item, links) for item in value]
+    return value

@@ -1,0 +1,1 @@
+"""The commands of ``llm graphrag``: parse, call, print. One file per group of commands."""

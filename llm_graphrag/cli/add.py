@@ -1,0 +1,124 @@
+"""``llm graphrag add``: read notes."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import click
+
+from ..knowledge_base import KnowledgeBase
+from ..sources.dialects import DIALECTS
+from ..sources.files import printable
+from ..sources.ingest import Options
+from ..sources.report import Remark, Report
+from .options import EXIT_SKIPPED, ProgressLine, database_option, errors_in_one_line, json_option, open_knowledge_base
+
+SHOWN = 10  # remarks of a kind that are printed; --verbose prints all
+
+
+@click.command()
+@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path, allow_dash=True))
+@database_option
+@click.option("--dialect", type=click.Choice(sorted(DIALECTS)), help="How links are written; found out if not given.")
+@click.option("--prune", is_flag=True, help="Remove documents whose files are gone.")
+@click.option("--dry-run", is_flag=True, help="List what would be done, and write nothing.")
+@click.option("--follow", is_flag=True, help="Follow links that lead out of the folder.")
+@click.option("--private", is_flag=True, help="Mark every document as private: it will not be published.")
+@click.option("--ignore", multiple=True, metavar="PATTERN", help="Leave out what matches (gitignore syntax).")
+@click.option("--name", default="stdin.md", show_default=True, help="Name of the text that comes through -.")
+@click.option("-v", "--verbose", is_flag=True, help="Print every warning and every skipped file.")
+@json_option
+@errors_in_one_line
+def add(
+    paths: tuple[Path, ...],
+    database: Path,
+    dialect: str | None,
+    prune: bool,
+    dry_run: bool,
+    follow: bool,
+    private: bool,
+    ignore: tuple[str, ...],
+    name: str,
+    verbose: bool,
+    as_json: bool,
+) -> None:
+    """Read notes: folders, files, or - for standard input.
+
+    Adding is a sync: a note that has not changed costs nothing, a changed note is
+    read again, a renamed one keeps its identity. A note whose file is gone stays
+    until you add with --prune. Vaults of Obsidian, Logseq, Foam and Dendron are
+    recognised; plain Markdown and text work too. Hidden folders, the vault's own
+    templates and what .graphragignore names are left out.
+
+    \b
+    Examples:
+      llm graphrag add ~/notes
+      llm graphrag add ~/notes --prune --dry-run
+      llm graphrag add diary.md essays/ -d writing.db
+      pbpaste | llm graphrag add - --name clipping.md
+    """
+    options = Options(dialect, prune, dry_run, follow, private, ignore)
+    progress = ProgressLine()
+    with _open(database, dry_run) as kb:
+        try:
+            report = _add(kb, paths, name, options, progress)
+        finally:
+            progress.close()
+    _print(report, dry_run, verbose, as_json)
+    if report.skipped:
+        sys.exit(EXIT_SKIPPED)
+
+
+def _open(database: Path, dry_run: bool) -> KnowledgeBase:
+    """The file; a dry run of a file that is not there yet works on one in memory."""
+    if dry_run and not database.exists():
+        return KnowledgeBase.in_memory()
+    return open_knowledge_base(database, readonly=False, create=True)
+
+
+def _add(kb: KnowledgeBase, paths: tuple[Path, ...], name: str, options: Options, progress: ProgressLine) -> Report:
+    files = [path for path in paths if str(path) != "-"]
+    if len(files) == len(paths):
+        return kb.add(files, options, progress)
+    if files:
+        raise click.UsageError("- stands alone: add folders and files with a command of their own")
+    return kb.add_text(sys.stdin.buffer.read(), name, options)
+
+
+def _print(report: Report, dry_run: bool, verbose: bool, as_json: bool) -> None:
+    if as_json:
+        click.echo(json.dumps(report.as_dict(), ensure_ascii=False, indent=2))
+        return
+    for action, path in report.planned:
+        click.echo(f"{action:8} {printable(path)}")
+    counted = {
+        "new": report.new,
+        "changed": report.changed,
+        "renamed": report.renamed,
+        "unchanged": report.unchanged,
+        "removed": report.removed,
+        "skipped": len(report.skipped),
+    }
+    parts = [f"{number:,} {word}" for word, number in counted.items() if number]
+    click.echo(("Would be: " if dry_run else "Notes: ") + (", ".join(parts) or "none"))
+    _remarks("Skipped", report.skipped, verbose)
+    _remarks("Warning", report.warnings, verbose)
+    if report.gone:
+        click.echo(f"{len(report.gone):,} no longer there; --prune removes them:", err=True)
+        _remarks("Gone", [Remark(uri, "its file is gone") for uri in report.gone], verbose)
+    if report.totals:
+        kept = ", ".join(
+            f"{report.totals[what]:,} {what}" for what in ("documents", "chunks", "entities", "triples", "attributes")
+        )
+        click.echo(f"The knowledge base holds {kept}.")
+
+
+def _remarks(word: str, remarks: list[Remark], verbose: bool) -> None:
+    shown = remarks if verbose else remarks[:SHOWN]
+    for remark in shown:
+        place = printable(remark.path) + (f":{remark.line}" if remark.line else "")
+        click.echo(f"{word}: {place}: {printable(remark.message)}", err=True)
+    if len(shown) < len(remarks):
+        click.echo(f"… and {len(remarks) - len(shown):,} more; -v prints all", err=True)

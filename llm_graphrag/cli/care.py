@@ -1,0 +1,114 @@
+"""``llm graphrag init``, ``status``, ``check`` and ``rebuild``: the file itself."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import click
+
+from ..sources.files import printable
+from .options import database_option, errors_in_one_line, json_option, open_knowledge_base
+
+
+@click.command()
+@database_option
+@errors_in_one_line
+def init(database: Path) -> None:
+    """Make an empty knowledge base, or bring an older file up to date.
+
+    Not needed before ``add``, which makes the file by itself.
+
+    \b
+    Examples:
+      llm graphrag init
+      llm graphrag init -d work.db
+    """
+    there = database.exists()
+    with open_knowledge_base(database, readonly=False, create=True):
+        pass
+    click.echo(f"{database} is up to date." if there else f"Made {database}.")
+
+
+@click.command()
+@database_option
+@json_option
+@errors_in_one_line
+def status(database: Path, as_json: bool) -> None:
+    """Show what the file holds, what was skipped, and which notes have changed on disk.
+
+    \b
+    Examples:
+      llm graphrag status
+      llm graphrag status --json -d work.db
+    """
+    from ..sources.stale import status_of
+
+    with open_knowledge_base(database) as kb:
+        found = status_of(kb.connection)
+    if as_json:
+        click.echo(json.dumps({"database": str(database), **found}, ensure_ascii=False, indent=2))
+        return
+    click.echo(f"{database}")
+    for name, number in found["totals"].items():
+        click.echo(f"  {number:>10,} {name}")
+    click.echo(f"  schema: {found['schema'] or 'none; keys of notes keep their own names'}")
+    for source in found["sources"]:
+        click.echo(
+            f"{source['name']}: {source['documents']:,} documents, {source['dialect']}"
+            + (f", {printable(source['root'])}" if source["root"] else "")
+        )
+    for word, remarks in (("Skipped", found["skipped"]), ("Stale", found["stale"])):
+        for remark in remarks[:20]:
+            click.echo(f"{word}: {printable(remark['path'])}: {printable(remark['reason'])}")
+        if len(remarks) > 20:
+            click.echo(f"… and {len(remarks) - 20:,} more; --json lists all")
+    if found["unscanned"]:
+        click.echo(f"{found['unscanned']:,} documents of an interrupted run are unfinished; run add again.")
+    if found["stale"]:
+        click.echo("Bring it up to date with: llm graphrag add FOLDER --prune")
+
+
+@click.command()
+@database_option
+@json_option
+@errors_in_one_line
+def check(database: Path, as_json: bool) -> None:
+    """Verify every invariant of the file; exit status 1 if anything is wrong.
+
+    Spans equal text, quotes stand where they should, facts equal their evidence,
+    nothing is orphaned, full text and counters are in step.
+
+    \b
+    Examples:
+      llm graphrag check
+      llm graphrag check --json -d work.db
+    """
+    with open_knowledge_base(database, readonly=False) as kb:
+        problems = kb.check()
+    if as_json:
+        rows = [{"table": p.table, "row": p.row, "message": p.message} for p in problems]
+        click.echo(json.dumps(rows, ensure_ascii=False, indent=2))
+    else:
+        for problem in problems:
+            row = "" if problem.row is None else f" {problem.row}"
+            click.echo(f"{problem.table}{row}: {printable(problem.message)}")
+        click.echo(f"{len(problems)} problems." if problems else "All is well.")
+    sys.exit(1 if problems else 0)
+
+
+@click.command()
+@database_option
+@errors_in_one_line
+def rebuild(database: Path) -> None:
+    """Drop every derived table and make it anew; no model is asked, nothing paid for is lost.
+
+    \b
+    Examples:
+      llm graphrag rebuild
+      llm graphrag rebuild -d work.db
+    """
+    with open_knowledge_base(database, readonly=False) as kb:
+        kb.rebuild()
+    click.echo("Rebuilt.")

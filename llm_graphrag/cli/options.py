@@ -1,0 +1,106 @@
+"""What all commands share: which file, how errors are said, how progress is shown."""
+
+from __future__ import annotations
+
+import functools
+import os
+import sqlite3
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from ..knowledge_base import KnowledgeBase
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+ENVIRONMENT = "LLM_GRAPHRAG_DB"
+EXIT_SKIPPED = 3  # done, with items that were skipped
+
+
+def default_path() -> Path:
+    """$LLM_GRAPHRAG_DB, else graphrag.db in llm's user directory."""
+    named = os.environ.get(ENVIRONMENT)
+    if named:
+        return Path(named).expanduser()
+    import llm
+
+    return Path(llm.user_dir()) / "graphrag.db"
+
+
+def database_option(command: F) -> F:
+    """Adds ``-d/--database``; the command gets ``database``, a Path."""
+    option = click.option(
+        "-d",
+        "--database",
+        type=click.Path(dir_okay=False, path_type=Path),
+        default=default_path,
+        show_default="$LLM_GRAPHRAG_DB, else graphrag.db in llm's user directory",
+        help="The knowledge base file.",
+    )
+    return option(command)
+
+
+def json_option(command: F) -> F:
+    """Adds ``--json``; the command gets ``as_json``."""
+    return click.option("--json", "as_json", is_flag=True, help="Print JSON.")(command)
+
+
+def open_knowledge_base(path: Path, *, readonly: bool = True, create: bool = False) -> KnowledgeBase:
+    """Open the file, or say in one line why not."""
+    try:
+        return KnowledgeBase.open(path, readonly=readonly, create=create)
+    except (ValueError, OSError) as error:
+        raise click.ClickException(str(error)) from error
+
+
+def errors_in_one_line(command: F) -> F:
+    """Errors that a user can cause become one line; others are bugs and keep their traceback."""
+
+    @functools.wraps(command)
+    def run(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return command(*args, **kwargs)
+        except (ValueError, FileNotFoundError, PermissionError) as error:
+            raise click.ClickException(str(error)) from error
+        except sqlite3.OperationalError as error:
+            if "locked" in str(error):
+                message = "The knowledge base is being written by another process. Try again when it has finished."
+            elif "disk" in str(error) or "readonly" in str(error) or "unable to open" in str(error):
+                message = f"The knowledge base cannot be written: {error}. Is the file still there, and the disk not full?"
+            else:
+                raise
+            raise click.ClickException(message) from error
+        except sqlite3.DatabaseError as error:
+            if isinstance(error, sqlite3.IntegrityError | sqlite3.ProgrammingError):
+                raise
+            raise click.ClickException(f"The knowledge base cannot be read: {error}") from error
+
+    return run  # type: ignore[return-value]
+
+
+class ProgressLine:
+    """One line on standard error that is rewritten; nothing if that is no terminal or work is short."""
+
+    def __init__(self) -> None:
+        self.shown = sys.stderr.isatty()
+        self.began = self.last = time.monotonic()
+        self.width = 0
+
+    def __call__(self, stage: str, done: int, total: int) -> None:
+        now = time.monotonic()
+        if not self.shown or now - self.began < 1 or now - self.last < 0.1:
+            return
+        self.last = now
+        line = f"{stage}: {done:,} of {total:,}"
+        sys.stderr.write("\r" + line.ljust(self.width))
+        sys.stderr.flush()
+        self.width = len(line)
+
+    def close(self) -> None:
+        if self.width:
+            sys.stderr.write("\r" + " " * self.width + "\r")
+            sys.stderr.flush()

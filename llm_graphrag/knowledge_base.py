@@ -1,0 +1,158 @@
+"""The Python API: a knowledge base is a file, opened to read or to write.
+
+    >>> from pathlib import Path; import tempfile
+    >>> folder = Path(tempfile.mkdtemp()); vault = folder / "vault"; vault.mkdir()
+    >>> _ = (vault / "Ana.md").write_text("Ana builds boats with [[Ben]].")
+    >>> with KnowledgeBase.open(folder / "kb.db", create=True) as kb:
+    ...     report = kb.add([vault])
+    ...     print(report.new, [hit.uri for hit in kb.search("who builds boats?")])
+    1 ['vault/Ana.md']
+
+Methods return dataclasses; errors are ValueErrors (and FileNotFoundError for paths)
+whose message says what to do. Nothing here prints.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from . import settings as settings_module
+from .store import connection as connections
+from .store.connection import KnowledgeBaseError, transaction
+
+if TYPE_CHECKING:
+    from .answer.ask import Answer
+    from .facts.template import Template
+    from .routes.hits import Hit
+    from .sources.ingest import Options
+    from .sources.report import Report
+    from .sources.writer import Progress
+    from .store.check import Problem
+
+__all__ = ["KnowledgeBase", "KnowledgeBaseError"]
+
+
+class KnowledgeBase:
+    """One SQLite file and what can be done with it."""
+
+    def __init__(self, connection: sqlite3.Connection, path: Path, readonly: bool) -> None:
+        self.connection = connection
+        self.path = path
+        self.readonly = readonly
+
+    @classmethod
+    def open(cls, path: str | Path, *, create: bool = False, readonly: bool = False) -> KnowledgeBase:
+        """Open a file; ``create`` makes it if it is not there.
+
+        Raises KnowledgeBaseError (or another ValueError) if it cannot be used.
+        """
+        path = Path(path).expanduser()
+        opened = connections.open_to_read(path) if readonly else connections.open_to_write(path, create)
+        return cls(opened, path, readonly)
+
+    @classmethod
+    def in_memory(cls) -> KnowledgeBase:
+        """An empty knowledge base that is gone when it is closed."""
+        return cls(connections.open_in_memory(), Path(":memory:"), False)
+
+    def close(self) -> None:
+        self.connection.close()
+
+    def __enter__(self) -> KnowledgeBase:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    # -- sources -----------------------------------------------------------------
+
+    def add(
+        self, paths: Sequence[str | Path], options: Options | None = None, progress: Progress | None = None
+    ) -> Report:
+        """Read folders and files of notes; adding again is a sync."""
+        return self._ingest(options, progress).paths([Path(path).expanduser() for path in paths])
+
+    def add_text(self, text: bytes, name: str, options: Options | None = None) -> Report:
+        """Read one text under a name."""
+        return self._ingest(options, None).text(text, name)
+
+    def _ingest(self, options: Options | None, progress: Progress | None) -> Any:
+        from .sources.ingest import Ingest, Options, silent
+
+        return Ingest(self.connection, self.settings, options or Options(), progress or silent)
+
+    def remove(self, names: Sequence[str]) -> list[str]:
+        """Remove documents by uri, or whole sources by name or folder; returns the uris removed."""
+        from .sources.remove import remove
+
+        return remove(self.connection, self.settings, names)
+
+    def forget(self, name: str, type_: str | None = None, never: bool = False) -> dict[str, Any]:
+        """Delete an entity with its mentions and facts; ``never`` keeps its name from coming back."""
+        from .sources.remove import forget
+
+        return forget(self.connection, name, type_, never)
+
+    # -- questions ---------------------------------------------------------------
+
+    def search(self, question: str, **options: Any) -> list[Hit]:
+        """The best chunks for a question, best first (routes/search.py has the options)."""
+        from .routes.search import search
+
+        return search(self.connection, question, **options)
+
+    def ask(self, question: str, **options: Any) -> Answer:
+        """The best evidence for a question with citations (answer/ask.py has the options)."""
+        from .answer.ask import ask
+
+        return ask(self.connection, question, **options)
+
+    # -- schema and settings -----------------------------------------------------
+
+    @property
+    def schema(self) -> Template:
+        """The schema in force."""
+        from .store import schema
+
+        return schema.current(self.connection)
+
+    def use_schema(self, template: Template, actor: str, note: str = "") -> dict[str, Any]:
+        """Make a template the schema; returns the diff. Documents are read again at the next ``add``."""
+        from .sources.ingest import utc_now
+        from .store import schema
+
+        return schema.use(self.connection, template, actor, utc_now(), note)
+
+    @property
+    def settings(self) -> settings_module.Settings:
+        return settings_module.load(self.connection)
+
+    def set(self, **values: Any) -> None:
+        """Change settings by name."""
+        with transaction(self.connection):
+            settings_module.save(self.connection, replace(self.settings, **values))
+
+    # -- care --------------------------------------------------------------------
+
+    def check(self) -> list[Problem]:
+        """Everything about the file that is not as it should be; empty if all is well."""
+        from .store.check import check
+
+        return check(self.connection)
+
+    def rebuild(self) -> None:
+        """Drop every derived table and make it again."""
+        from .store.rebuild import rebuild
+
+        rebuild(self.connection)
+
+    def totals(self) -> dict[str, int]:
+        """How much of everything there is."""
+        from .sources.ingest import totals
+
+        return totals(self.connection)

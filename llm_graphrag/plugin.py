@@ -1,0 +1,73 @@
+"""The plugin of the ``llm`` command line tool; nothing is imported until ``graphrag`` is asked for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+import pluggy
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+hookimpl = pluggy.HookimplMarker("llm")
+
+#: command → (module of llm_graphrag.cli, name in it, the line that --help shows)
+COMMANDS = {
+    "add": ("add", "add", "Read notes: folders, files, or - for standard input."),
+    "ask": ("ask", "ask", "Answer a question with cited passages."),
+    "check": ("care", "check", "Verify every invariant of the file."),
+    "entity": ("entity", "entity", "Show what is known of one entity."),
+    "forget": ("remove", "forget", "Delete an entity with its mentions and facts."),
+    "init": ("care", "init", "Make an empty knowledge base, or bring one up to date."),
+    "rebuild": ("care", "rebuild", "Make every derived table anew."),
+    "remove": ("remove", "remove", "Remove documents or whole sources."),
+    "schema": ("schema", "schema", "List, show and choose the schema."),
+    "search": ("search", "search", "Find the passages that fit a question best."),
+    "status": ("care", "status", "Show what the file holds, and what is stale."),
+}
+
+HELP = """Turn notes into a knowledge graph in one SQLite file, and ask it.
+
+\b
+Examples:
+  llm graphrag add ~/notes
+  llm graphrag search "boat repairs"
+  llm graphrag ask "Who repaired the Heron?"
+
+The file is the one named by -d, else by $LLM_GRAPHRAG_DB, else graphrag.db in
+llm's user directory.
+"""
+
+
+class LazyGroup(click.Group):
+    """A group whose commands are imported when they are called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted(COMMANDS)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        if name not in COMMANDS:
+            return None
+        from importlib import import_module
+
+        module, attribute, _ = COMMANDS[name]
+        command: click.Command = getattr(import_module(f".cli.{module}", __package__), attribute)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands without importing them."""
+        rows: Sequence[tuple[str, str]] = [(name, COMMANDS[name][2]) for name in self.list_commands(ctx)]
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
+
+
+@click.group(name="graphrag", cls=LazyGroup, help=HELP)
+@click.version_option(package_name="llm-graphrag", prog_name="llm graphrag")
+def graphrag() -> None:
+    pass
+
+
+@hookimpl
+def register_commands(cli: Any) -> None:
+    cli.add_command(graphrag)

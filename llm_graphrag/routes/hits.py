@@ -1,0 +1,65 @@
+"""What travels between a question and its ranked passages: values, no behaviour.
+
+A ``Plan`` is everything known about a question before any route runs; routes read
+it and never change it. A route gives ``Proposal``s, chunk ids with a score; fusion
+turns the proposals of all routes into one ranking; a ``Hit`` is a line of it, ready
+to be shown, with the reasons that brought it there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from ..graph.linker import Mention
+
+__all__ = ["Hit", "Plan", "Proposal", "Term"]
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """A word of the question: which chunks hold it, and how much it tells."""
+
+    text: str
+    chunks: frozenset[int]
+    rarity: float  # 0: so common that its chunks were not listed
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A question, taken apart."""
+
+    question: str
+    terms: tuple[Term, ...]
+    mentions: tuple[Mention, ...]
+    total: int  # chunks in the knowledge base
+    documents: frozenset[int] | None = None  # what --where, --tag and --since leave; None: all
+    match: str | None = None  # an FTS5 query to use in place of the question's words
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """A chunk that a route found, with the route's own score; signals are what fusion weighs."""
+
+    chunk: int
+    score: float
+    signals: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A passage found, best first in its list.
+
+    ``snippet`` is a piece of the chunk as (text, marked) parts; ``reasons`` says which route or signal added
+    how much to ``score``.
+    """
+
+    chunk: int
+    document: int
+    uri: str
+    title: str
+    heading: str
+    line: int
+    score: float
+    snippet: tuple[tuple[str, bool], ...]
+    reasons: Mapping[str, float]

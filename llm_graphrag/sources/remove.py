@@ -1,0 +1,100 @@
+"""Taking things out: documents, whole sources, single entities.
+
+What only they support goes with them; what something else supports stays, and so
+does whatever a person made by hand.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from ..settings import Settings
+from ..store import schema
+from ..store.connection import transaction
+from ..store.entities import BLOCKED_NAMES, Names
+from ..store.evidence import touch
+from ..store.settings import get_setting, put_setting
+from ..store.settle import Settlement
+from ..text.normalise import name_key
+from .ingest import reparse, silent
+from .writer import Writer
+
+
+def remove(connection: sqlite3.Connection, settings: Settings, names: Sequence[str]) -> list[str]:
+    """Remove documents by uri and sources by name or folder; returns the uris removed.
+
+    Raises ValueError naming the first name that is neither.
+    """
+    documents: dict[int, str] = {}
+    sources: list[int] = []
+    for name in names:
+        row = connection.execute("SELECT id, uri FROM kg_documents WHERE uri = ?", [name]).fetchone()
+        if row:
+            documents[row["id"]] = row["uri"]
+            continue
+        source = connection.execute(
+            "SELECT id FROM kg_sources WHERE name = ? OR (kind = 'folder' AND root = ?)",
+            [name, str(Path(name).expanduser().resolve())],
+        ).fetchone()
+        if source is None:
+            known = ", ".join(row[0] for row in connection.execute("SELECT name FROM kg_sources ORDER BY name"))
+            raise ValueError(f"{name!r} is neither the uri of a document nor a source. Sources here: {known or 'none'}")
+        sources.append(source["id"])
+        documents.update(
+            (row["id"], row["uri"])
+            for row in connection.execute("SELECT id, uri FROM kg_documents WHERE source = ?", [source["id"]])
+        )
+    writer = Writer(connection, schema.current(connection), settings.chunk_tokens)
+    writer.delete(sorted(documents))
+    with transaction(connection):
+        connection.executemany("DELETE FROM kg_sources WHERE id = ?", [[id_] for id_ in sources])
+    writer.finish(silent, reparse)
+    return sorted(documents.values())
+
+
+def forget(connection: sqlite3.Connection, name: str, type_: str | None, never: bool) -> dict[str, Any]:
+    """Delete an entity with its mentions and claims.
+
+    A note about it stays, and so does its entity if there is one; only what other
+    places say of it goes. ``never`` blocks the name. Raises ValueError if there is
+    no such entity, or several types of it and no ``type_``.
+    """
+    key = name_key(name)
+    rows = connection.execute(
+        """SELECT e.id, e.name, e.type FROM kg_entities e WHERE e.key = :key AND (:type IS NULL OR e.type = :type)""",
+        {"key": key, "type": type_},
+    ).fetchall()
+    if not rows:
+        raise ValueError(f"There is no entity {name!r}")
+    if len(rows) > 1:
+        types = ", ".join(repr(row["type"]) for row in rows)
+        raise ValueError(f"{name!r} is several entities, of the types {types}: say which with --type")
+    entity = int(rows[0]["id"])
+    with transaction(connection):
+        settlement = Settlement(connection, Names(connection))
+        removed = _unmention(connection, settlement, entity)
+        connection.execute("UPDATE kg_entities SET origin = 'lexical' WHERE id = ? AND origin = 'user'", [entity])
+        settlement.entities.add(entity)
+        if never:
+            blocked = sorted({*get_setting(connection, BLOCKED_NAMES, []), key})
+            put_setting(connection, BLOCKED_NAMES, blocked)
+        settlement.finish()
+    return {"name": rows[0]["name"], "type": rows[0]["type"], **removed, "blocked": never}
+
+
+def _unmention(connection: sqlite3.Connection, settlement: Settlement, entity: int) -> dict[str, int]:
+    """Delete mentions and claims of an entity, except claims of a note about itself."""
+    rows = connection.execute(
+        """SELECT id, triple, attribute, head_entity, tail_entity FROM kg_evidence
+           WHERE tail_entity = :e OR (head_entity = :e AND head_key IS NOT NULL)""",
+        {"e": entity},
+    ).fetchall()
+    for row in rows:
+        touch(connection, row["triple"], row["attribute"])
+        settlement.entities |= {row[key] for key in ("head_entity", "tail_entity") if row[key] is not None}
+    connection.executemany("DELETE FROM kg_evidence WHERE id = ?", [[row["id"]] for row in rows])
+    mentions = connection.execute("DELETE FROM kg_mentions WHERE entity = ?", [entity]).rowcount
+    return {"claims": len(rows), "mentions": mentions}

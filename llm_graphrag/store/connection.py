@@ -1,0 +1,108 @@
+"""Open a knowledge base: one SQLite file, one writer, readers at any time.
+
+A file is opened either to read (``mode=ro``, nothing is ever written, not even a
+-shm file where the folder forbids it) or to write (WAL, foreign keys, migrated to
+this version first). A file that a newer version wrote, or that is no knowledge
+base at all, is refused here with a message that says what to do, so that no later
+code meets a missing table.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import quote
+
+from . import migrations
+
+BUSY_TIMEOUT_MS = 10_000
+
+
+class KnowledgeBaseError(ValueError):
+    """The file cannot be used as a knowledge base; the message says why and what to do."""
+
+
+def open_to_write(path: Path, create: bool = False) -> sqlite3.Connection:
+    """Open ``path`` for writing and bring it to this version.
+
+    Raises KnowledgeBaseError if it is missing (unless ``create``), unreadable, of a
+    newer version, or holds other tables named ``kg_``.
+    """
+    if not path.exists():
+        if not create:
+            raise KnowledgeBaseError(f"There is no knowledge base at {path}. Make one with: llm graphrag add FOLDER")
+        path.parent.mkdir(parents=True, exist_ok=True)
+    connection = _connect(path, f"file:{quote(str(path))}", path)
+    try:
+        migrations.refuse_newer(connection, path)
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = NORMAL")
+        migrations.apply(connection)
+    except sqlite3.Error as error:
+        connection.close()
+        raise KnowledgeBaseError(f"{path} cannot be opened for writing: {error}") from error
+    except BaseException:
+        connection.close()
+        raise
+    connection.execute("PRAGMA foreign_keys = ON")
+    return connection
+
+
+def open_in_memory() -> sqlite3.Connection:
+    """An empty knowledge base in memory."""
+    connection = sqlite3.connect(":memory:", isolation_level=None)
+    connection.row_factory = sqlite3.Row
+    migrations.apply(connection)
+    connection.execute("PRAGMA foreign_keys = ON")
+    return connection
+
+
+def open_to_read(path: Path) -> sqlite3.Connection:
+    """Open ``path`` read-only; nothing is created beside it if its folder is read-only too."""
+    if not path.exists():
+        raise KnowledgeBaseError(f"There is no knowledge base at {path}. Make one with: llm graphrag add FOLDER")
+    connection = _connect(path, f"file:{quote(str(path))}?mode=ro", path)
+    try:
+        try:
+            migrations.refuse_newer(connection, path)
+        except sqlite3.OperationalError:
+            # A WAL file in a folder we may not write to: read it as it stands.
+            connection.close()
+            connection = _connect(path, f"file:{quote(str(path))}?mode=ro&immutable=1", path)
+            migrations.refuse_newer(connection, path)
+        migrations.refuse_older(connection, path)
+    except sqlite3.Error as error:
+        connection.close()
+        raise KnowledgeBaseError(f"{path} cannot be read: {error}") from error
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _connect(path: Path, uri: str, shown: Path) -> sqlite3.Connection:
+    if path.is_dir():
+        raise KnowledgeBaseError(f"{shown} is a folder; name the file of a knowledge base")
+    try:
+        connection = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=BUSY_TIMEOUT_MS / 1000)
+    except sqlite3.Error as error:
+        raise KnowledgeBaseError(f"{shown} cannot be opened: {error}") from error
+    connection.row_factory = sqlite3.Row
+    return connection
+
+
+@contextmanager
+def transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    """One write transaction; nested calls join the outer one."""
+    if connection.in_transaction:
+        yield
+        return
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+    except BaseException:
+        connection.rollback()
+        raise
+    connection.commit()

@@ -1,0 +1,127 @@
+"""The entity that a note is about: one row a note, named so that no two notes share one.
+
+Notes that share a last name part are looked at together, whichever came first:
+``README`` alone is README, two of them are told apart by their paths
+(``facts/identity.py``). A name that was only linked to before its note was written
+keeps its row, and with it its id.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable
+from pathlib import PurePosixPath
+
+from ..facts.identity import NamedNote, looks_like_identifier, note_names
+from ..text.normalise import name_key
+from .entities import insert_entity, keys_of, put_note_aliases, rename
+
+
+def assign(connection: sqlite3.Connection, document_keys: Iterable[str]) -> tuple[set[str], set[int]]:
+    """Give every note whose ``name_key`` is named its entity.
+
+    Returns the keys whose meaning may have changed, and entities that lost a note.
+    """
+    keys: set[str] = set()
+    orphans: set[int] = set()
+    for document_key in sorted(set(document_keys)):
+        group = _group(connection, document_key)
+        names = note_names([note for note, _ in group])
+        moving = [(note, held) for note, held in group if not _holds(connection, held, names[note.document], note.type)]
+        for _, held in moving:
+            if held is not None:
+                keys |= keys_of(connection, held)
+                _vacate(connection, held)
+        for note, held in moving:
+            entity = _take(connection, names[note.document], note.type, held)
+            if held is not None and held != entity:
+                orphans.add(held)
+            _point(connection, note.document, entity)
+            keys |= keys_of(connection, entity)
+        keys |= _aliases(connection, [note for note, _ in group])
+    return keys, orphans
+
+
+def _group(connection: sqlite3.Connection, document_key: str) -> list[tuple[NamedNote, int | None]]:
+    rows = connection.execute(
+        "SELECT id, uri, path, name, title, entity_type, entity FROM kg_documents WHERE name_key = ? ORDER BY uri",
+        [document_key],
+    )
+    found = []
+    for row in rows:
+        name = row["title"] if looks_like_identifier(row["name"]) else row["name"]
+        stem = str(PurePosixPath(row["path"]).with_suffix("")) if row["path"] else row["name"]
+        uri = str(PurePosixPath(row["uri"]).with_suffix("")) if row["path"] else row["uri"]
+        found.append((NamedNote(row["id"], uri, stem, name, row["entity_type"]), row["entity"]))
+    return found
+
+
+def _holds(connection: sqlite3.Connection, entity: int | None, name: str, type_: str) -> bool:
+    if entity is None:
+        return False
+    row = connection.execute("SELECT name, type FROM kg_entities WHERE id = ?", [entity]).fetchone()
+    return row is not None and (row["name"], row["type"]) == (name, type_)
+
+
+def _vacate(connection: sqlite3.Connection, entity: int) -> None:
+    """Free the (key, type) of a row whose note is about to be named anew, so that notes can swap names."""
+    connection.execute("UPDATE kg_entities SET key = '\x01' || id WHERE id = ?", [entity])
+
+
+def _take(connection: sqlite3.Connection, name: str, type_: str, held: int | None) -> int:
+    """The row for (name, type): one that stands there already, the one held, an unwritten one, or a new one."""
+    key = name_key(name)
+    row = connection.execute("SELECT id FROM kg_entities WHERE key = ? AND type = ?", [key, type_]).fetchone()
+    if row is not None:
+        rename(connection, row[0], name, key)
+        return int(row[0])
+    if held is None and type_:
+        only = connection.execute(
+            """SELECT id FROM kg_entities e WHERE key = ?
+                 AND NOT EXISTS (SELECT 1 FROM kg_documents d WHERE d.entity = e.id)""",
+            [key],
+        ).fetchall()
+        typed = connection.execute("SELECT count(*) FROM kg_entities WHERE key = ? AND type <> ''", [key]).fetchone()
+        held = only[0][0] if len(only) == 1 and not typed[0] else None
+    if held is None:
+        return insert_entity(connection, name, type_, key, "link")
+    connection.execute("UPDATE kg_entities SET type = ?, origin = 'link' WHERE id = ?", [type_, held])
+    rename(connection, held, name, key)
+    return held
+
+
+def _point(connection: sqlite3.Connection, document: int, entity: int) -> None:
+    connection.execute("UPDATE kg_documents SET entity = ? WHERE id = ?", [entity, document])
+    connection.execute("UPDATE kg_entities SET origin = 'link' WHERE id = ? AND origin <> 'link'", [entity])
+    connection.execute(
+        """UPDATE kg_evidence SET head_entity = ?, triple = NULL, attribute = NULL
+           WHERE head_key IS NULL AND head_entity IS NOT ? AND chunk IN
+             (SELECT id FROM kg_chunks WHERE document = ?)""",
+        [entity, entity, document],
+    )
+
+
+def _aliases(connection: sqlite3.Connection, group: list[NamedNote]) -> set[str]:
+    """Titles and aliases of these notes, from the claims their text makes."""
+    changed: set[str] = set()
+    for note in group:
+        row = connection.execute("SELECT title, name, entity FROM kg_documents WHERE id = ?", [note.document]).fetchone()
+        wanted = [(row["name"], "title"), (row["title"], "title")]
+        claims = connection.execute(
+            """SELECT DISTINCT v.tail FROM kg_chunks c CROSS JOIN kg_evidence v ON v.chunk = c.id
+               WHERE c.document = ? AND v.kind = 'alias' AND v.head_key IS NULL
+                 AND json_extract(v.detail, '$.syntax') <> 'title' ORDER BY v.tail""",
+            [note.document],
+        )
+        wanted += [(claim[0], "alias") for claim in claims]
+        changed |= put_note_aliases(connection, row["entity"], wanted)
+    return changed
+
+
+def document_entities(connection: sqlite3.Connection, documents: Iterable[int]) -> dict[int, int]:
+    rows = connection.execute(
+        "SELECT d.id, d.entity FROM json_each(?) w CROSS JOIN kg_documents d ON d.id = w.value",
+        [json.dumps(sorted(set(documents)))],
+    )
+    return {row[0]: row[1] for row in rows}

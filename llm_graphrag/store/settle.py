@@ -1,0 +1,247 @@
+"""After documents were written: who every changed name means now, and what the claims add up to.
+
+One ``Settlement`` goes through a batch of writes and ends it, inside the same
+transaction, so that at every commit links point at the notes that exist, facts
+equal their evidence, no entity stands without support, and counters are right.
+Only what the batch touched is looked at; the work grows with the change, not with
+the file.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+
+from ..facts.link_targets import Candidate, choose
+from . import changes, counts, note_entities
+from .entities import Names, sweep
+from .evidence import put_link_mention, touch
+
+
+@dataclass(frozen=True, slots=True)
+class Ambiguity:
+    """A link that two notes answer to equally well."""
+
+    uri: str
+    target: str
+    rivals: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class Settlement:
+    """What a batch of writes has changed, and the work that ends it."""
+
+    connection: sqlite3.Connection
+    names: Names
+    document_keys: set[str] = field(default_factory=set)  # link keys of notes that came, went or were renamed
+    keys: set[str] = field(default_factory=set)  # keys whose meaning may have changed
+    evidence: set[int] = field(default_factory=set)  # new rows; links among them have no tail yet
+    entities: set[int] = field(default_factory=set)  # that won or lost support
+    ambiguities: list[Ambiguity] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.connection.execute(
+            "CREATE TEMP TABLE IF NOT EXISTS touched(kind TEXT, id INTEGER, PRIMARY KEY (kind, id)) WITHOUT ROWID"
+        )
+
+    def assign_notes(self, keys: Iterable[str]) -> None:
+        """Name the entities of notes whose name keys are ``keys``; their old and new names may mean something else."""
+        changed, orphans = note_entities.assign(self.connection, keys)
+        self.keys |= changed
+        self.entities |= orphans
+        self.names.forget(changed)
+
+    def finish(self) -> None:
+        """Resolve, aggregate, sweep and count, and be ready for the next batch."""
+        self.names.forget(self.keys)
+        self._resolve_heads()
+        self._resolve_tails()
+        self._resolve_mentions()
+        self._aggregate()
+        gone = sweep(self.connection, self.entities)
+        if gone:
+            self.names.clear()
+        counts.recount_entities(self.connection, self.entities)
+        self.document_keys.clear()
+        self.keys.clear()
+        self.evidence.clear()
+        self.entities.clear()
+
+    def _resolve_heads(self) -> None:
+        rows = self.connection.execute(
+            """SELECT v.id, v.head, v.head_key, v.head_entity, v.origin, v.triple, v.attribute
+               FROM json_each(?) w CROSS JOIN kg_evidence v ON v.head_key = w.value""",
+            [_json(self.keys)],
+        ).fetchall()
+        for row in rows:
+            entity = self.names.resolve(row["head"], row["origin"], row["head_key"])
+            self._move(row, "head_entity", entity)
+
+    def _resolve_tails(self) -> None:
+        rows = self.connection.execute(
+            """WITH asked AS (
+                 SELECT v.id FROM json_each(:links) w CROSS JOIN kg_evidence v ON v.link_key = w.value
+                 UNION SELECT v.id FROM json_each(:keys) w CROSS JOIN kg_evidence v ON v.tail_key = w.value
+                 UNION SELECT v.id FROM json_each(:new) w CROSS JOIN kg_evidence v ON v.id = w.value
+                   WHERE v.link_key IS NOT NULL
+               )
+               SELECT v.id, v.tail, v.tail_key, v.tail_entity, v.link_key, v.detail, v.origin, v.triple, v.attribute,
+                 v.chunk, d.source, d.path, d.uri
+               FROM asked CROSS JOIN kg_evidence v ON v.id = asked.id JOIN kg_chunks c ON c.id = v.chunk
+               JOIN kg_documents d ON d.id = c.document""",
+            {"links": _json(self.document_keys), "keys": _json(self.keys), "new": json.dumps(sorted(self.evidence))},
+        ).fetchall()
+        candidates = self._candidates({row["link_key"] for row in rows if row["link_key"]})
+        self.names.preload(row["tail_key"] for row in rows if row["tail_key"])
+        for row in rows:
+            entity = self._tail(row, candidates)
+            if row["link_key"] is not None and entity != row["tail_entity"]:
+                put_link_mention(self.connection, row, entity)
+            self._move(row, "tail_entity", entity)
+
+    def _tail(self, row: sqlite3.Row, candidates: dict[str, list[tuple[Candidate, int]]]) -> int | None:
+        offered = candidates.get(row["link_key"] or "", [])
+        if offered:
+            detail = json.loads(row["detail"])
+            spellings = [detail.get("written", "").split("|")[0].strip(), detail.get("target", row["tail"])]
+            choice = choose(
+                [spelling for spelling in spellings if spelling],
+                row["source"],
+                row["path"],
+                [candidate for candidate, _ in offered],
+            )
+            if choice.rivals:
+                self.ambiguities.append(Ambiguity(row["uri"], row["tail"], choice.rivals))
+            if choice.document is not None:
+                return next(entity for candidate, entity in offered if candidate.document == choice.document)
+        return self.names.resolve(row["tail"], row["origin"], row["tail_key"])
+
+    def _candidates(self, keys: set[str]) -> dict[str, list[tuple[Candidate, int]]]:
+        """The notes that links with these keys could mean; a note named ``C# notes`` answers to ``c`` too."""
+        found: dict[str, list[tuple[Candidate, int]]] = {key: [] for key in keys}
+        rows = self.connection.execute(
+            """SELECT w.value, d.id, d.source, d.path, d.name, d.entity
+               FROM json_each(?) w CROSS JOIN kg_documents d ON d.name_key = w.value
+               WHERE d.entity IS NOT NULL""",
+            [_json(keys)],
+        )
+        for key, document, source, path, name, entity in rows:
+            stem = str(PurePosixPath(path).with_suffix("")) if path else name
+            found[key].append((Candidate(document, source, stem, name), entity))
+        return found
+
+    def _resolve_mentions(self) -> None:
+        rows = self.connection.execute(
+            """SELECT m.chunk, m.start, m.end, m.key, m.entity, m.origin,
+                 substr(c.text, m.start + 1, m.end - m.start) AS name
+               FROM json_each(?) w CROSS JOIN kg_mentions m ON m.key = w.value JOIN kg_chunks c ON c.id = m.chunk
+               WHERE m.origin <> 'link'""",
+            [_json(self.keys)],
+        ).fetchall()
+        for row in rows:
+            entity = self.names.resolve(row["name"], row["origin"], row["key"])
+            if entity == row["entity"] or entity is None:
+                continue
+            self.connection.execute(
+                "UPDATE kg_mentions SET entity = ? WHERE chunk = ? AND start = ? AND end = ? AND key = ?",
+                [entity, row["chunk"], row["start"], row["end"], row["key"]],
+            )
+            self.entities |= {entity, row["entity"]}
+
+    def _move(self, row: sqlite3.Row, column: str, entity: int | None) -> None:
+        if entity == row[column]:
+            return
+        touch(self.connection, row["triple"], row["attribute"])
+        statement = {
+            "head_entity": "UPDATE kg_evidence SET head_entity = ?, triple = NULL, attribute = NULL WHERE id = ?",
+            "tail_entity": "UPDATE kg_evidence SET tail_entity = ?, triple = NULL, attribute = NULL WHERE id = ?",
+        }[column]
+        self.connection.execute(statement, [entity, row["id"]])
+        self.entities |= {value for value in (entity, row[column]) if value is not None}
+
+    def _aggregate(self) -> None:
+        """Make facts of the claims that have none, count those that were touched, drop those without evidence."""
+        connection = self.connection
+        highest = connection.execute("SELECT max(id) FROM kg_triples").fetchone()[0] or 0
+        for statement in LOOSE_TRIPLES + LOOSE_ATTRIBUTES:
+            connection.execute(statement)
+        new = connection.execute("SELECT id FROM kg_triples WHERE id > ?", [highest]).fetchall()
+        changes.record(connection, "kg_triples", (row[0] for row in new), "insert")
+        rows = connection.execute(
+            """SELECT t.head, t.tail FROM temp.touched w CROSS JOIN kg_triples t ON t.id = w.id WHERE w.kind = 'triple'
+               UNION SELECT a.entity, a.entity FROM temp.touched w CROSS JOIN kg_attributes a ON a.id = w.id
+               WHERE w.kind = 'attribute'"""
+        )
+        self.entities.update(id_ for row in rows for id_ in row)
+        for statement in COUNT_FACTS:
+            connection.execute(statement)
+        gone = connection.execute(
+            """SELECT t.id FROM temp.touched w CROSS JOIN kg_triples t ON t.id = w.id
+               WHERE w.kind = 'triple' AND t.evidence = 0"""
+        ).fetchall()
+        changes.record(connection, "kg_triples", (row[0] for row in gone), "delete")
+        for statement in DROP_EMPTY:
+            connection.execute(statement)
+
+
+def _json(keys: Iterable[str]) -> str:
+    return json.dumps(sorted(keys), ensure_ascii=False)
+
+
+_MERGED = "coalesce({0}.merged_into, {0}.id)"
+
+LOOSE_TRIPLES = (
+    f"""INSERT INTO kg_triples(head, relation, tail)
+        SELECT DISTINCT {_MERGED.format("h")}, v.relation, {_MERGED.format("t")}
+        FROM kg_evidence v INDEXED BY kg_evidence_loose_triple
+        JOIN kg_entities h ON h.id = v.head_entity JOIN kg_entities t ON t.id = v.tail_entity
+        WHERE v.kind = 'triple' AND v.triple IS NULL ORDER BY v.id
+        ON CONFLICT(head, relation, tail) DO NOTHING""",
+    f"""CREATE TEMP TABLE linked AS
+        SELECT v.id AS evidence, f.id AS fact FROM kg_evidence v INDEXED BY kg_evidence_loose_triple
+        CROSS JOIN kg_entities h ON h.id = v.head_entity CROSS JOIN kg_entities t ON t.id = v.tail_entity
+        CROSS JOIN kg_triples f ON f.head = {_MERGED.format("h")} AND f.relation = v.relation
+          AND f.tail = {_MERGED.format("t")}
+        WHERE v.kind = 'triple' AND v.triple IS NULL""",
+    """UPDATE kg_evidence SET triple = (SELECT fact FROM temp.linked WHERE evidence = kg_evidence.id)
+       WHERE id IN (SELECT evidence FROM temp.linked)""",
+    "INSERT OR IGNORE INTO temp.touched(kind, id) SELECT DISTINCT 'triple', fact FROM temp.linked",
+    "DROP TABLE temp.linked",
+)
+
+LOOSE_ATTRIBUTES = (
+    f"""INSERT INTO kg_attributes(entity, attribute, value)
+        SELECT DISTINCT {_MERGED.format("h")}, v.relation, v.tail
+        FROM kg_evidence v INDEXED BY kg_evidence_loose_attribute JOIN kg_entities h ON h.id = v.head_entity
+        WHERE v.kind = 'attribute' AND v.attribute IS NULL ORDER BY v.id
+        ON CONFLICT(entity, attribute, value) DO NOTHING""",
+    f"""CREATE TEMP TABLE linked AS
+        SELECT v.id AS evidence, f.id AS fact FROM kg_evidence v INDEXED BY kg_evidence_loose_attribute
+        CROSS JOIN kg_entities h ON h.id = v.head_entity
+        CROSS JOIN kg_attributes f ON f.entity = {_MERGED.format("h")} AND f.attribute = v.relation AND f.value = v.tail
+        WHERE v.kind = 'attribute' AND v.attribute IS NULL""",
+    """UPDATE kg_evidence SET attribute = (SELECT fact FROM temp.linked WHERE evidence = kg_evidence.id)
+       WHERE id IN (SELECT evidence FROM temp.linked)""",
+    "INSERT OR IGNORE INTO temp.touched(kind, id) SELECT DISTINCT 'attribute', fact FROM temp.linked",
+    "DROP TABLE temp.linked",
+)
+
+COUNT_FACTS = (
+    """UPDATE kg_triples SET
+         evidence = (SELECT count(*) FROM kg_evidence v WHERE v.triple = kg_triples.id),
+         confidence = coalesce((SELECT max(confidence) FROM kg_evidence v WHERE v.triple = kg_triples.id), 0)
+       WHERE id IN (SELECT id FROM temp.touched WHERE kind = 'triple')""",
+    """UPDATE kg_attributes SET
+         evidence = (SELECT count(*) FROM kg_evidence v WHERE v.attribute = kg_attributes.id),
+         confidence = coalesce((SELECT max(confidence) FROM kg_evidence v WHERE v.attribute = kg_attributes.id), 0)
+       WHERE id IN (SELECT id FROM temp.touched WHERE kind = 'attribute')""",
+)
+
+DROP_EMPTY = (
+    "DELETE FROM kg_triples WHERE evidence = 0 AND id IN (SELECT id FROM temp.touched WHERE kind = 'triple')",
+    "DELETE FROM kg_attributes WHERE evidence = 0 AND id IN (SELECT id FROM temp.touched WHERE kind = 'attribute')",
+    "DELETE FROM temp.touched",
+)

@@ -1,0 +1,1 @@
+"""The schemas that are shipped, one TOML file each; read by ``llm_graphrag.facts.template``."""
