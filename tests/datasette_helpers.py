@@ -236,3 +236,12 @@ async def serve(*paths: Path, immutable: tuple[Path, ...] = (), **options: Any) 
     datasette = Datasette([str(path) for path in paths], immutables=[str(path) for path in immutable], **options)
     await datasette.invoke_startup()
     return datasette
+
+
+def shut(datasette: Datasette) -> None:
+    """Close every connection."""
+    if hasattr(datasette, "close"):  # 1.0
+        datasette.close()
+    else:
+        for database in datasette.databases.values():
+            database.close()

@@ -188,7 +188,8 @@ def test_org() -> None:
 
 
 def test_headings_and_title() -> None:
-    text = "Intro\n===\n\n# Big *plan* [[A|for A]] #\n\n> ## Quoted\n\n- ### In a list\n\nTwo\nlines\n---\n\n    # code\n\n##\n"
+    text = "Intro\n===\n\n# Big *plan* [[A|for A]] #\n\n> ## Quoted\n\n- ### In a list\n\n"
+    text += "Two\nlines\n---\n\n    # code\n\n##\n"
     note = parse_note(text, PLAIN)
     assert [(heading.level, heading.text) for heading in note.headings] == [
         (1, "Intro"),
@@ -215,7 +216,8 @@ def test_spans_behind_frontmatter_and_wide_characters() -> None:
 
 
 FRAGMENTS = [
-    *"[[ ]] [ ] ( ) ![[ | # ` $ $$ %% <!-- --> :: {{ }} <% %> a key x.md \\ @u https://e.x [[a]] <a> <code> </code> ((".split(),
+    *"[[ ]] [ ] ( ) ![[ | # ` $ $$ %% <!-- --> :: {{ }} <% %> a key x.md \\ @u https://e.x [[a]] <a> <code> ((".split(),
+    "</code>",
     *(
         "\n",
         "\n\n",

@@ -34,6 +34,7 @@ class Claim:
     head_type: str = ""
     tail_type: str = ""
     target: str | None = None  # links: what to look for among the documents
+    reversed: bool = False  # written from tail to head, as "lead: Ana" states that Ana leads the note
     detail: Mapping[str, Any] = field(default_factory=dict)
 
 

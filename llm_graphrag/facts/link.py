@@ -31,6 +31,7 @@ class Target:
     kind: str  # relation, attribute, type, alias, tag
     name: str
     is_list: bool = False
+    reversed: bool = False
 
 
 def claims(note: Note, template: Template) -> Iterator[Claim]:
@@ -40,7 +41,7 @@ def claims(note: Note, template: Template) -> Iterator[Claim]:
         if claim:
             yield claim
     for field in note.fields:
-        yield from _field_claims(field, target_of(field.key, template))
+        yield from _field_claims(field, target_of(field.key, template), template)
     for tag in note.tags:
         yield Claim("attribute", None, TAGGED, tag.name, tag.start, tag.end, ORIGIN, detail={"syntax": tag.syntax})
     for alias in note.aliases:
@@ -66,40 +67,44 @@ def target_of(key: str, template: Template) -> Target | None:
         return Target("attribute", folded)
     if mapped in FRONTMATTER_WORDS:
         return Target(mapped, mapped, is_list=mapped != IS_A)
-    relation = template.resolve_relation(mapped) or template.resolve_inverse(mapped)
+    relation = template.resolve_relation(mapped)
     if relation is not None:
         return Target("relation", mapped, relation.is_list)
+    inverse = template.resolve_inverse(mapped)
+    if inverse is not None:
+        return Target("relation", inverse.name, inverse.is_list, reversed=True)
     attribute = template.resolve_attribute(mapped)
     return Target("attribute", mapped, attribute is not None and attribute.is_list)
 
 
-def _field_claims(field: Field, target: Target | None) -> Iterator[Claim]:
+def _field_claims(field: Field, target: Target | None, template: Template) -> Iterator[Claim]:
     if target is None or not field.value.strip():
         return
     detail = {"syntax": field.syntax, "key": field.key}
     if field.links and target.kind not in (IS_A, ALSO_KNOWN_AS, "tag"):
         for link in field.links:
-            claim = _link_claim(link, target.name, field.start, field.end, detail)
+            claim = _link_claim(link, target.name, field.start, field.end, detail, target.reversed)
             if claim:
                 yield claim
         return
     for value, start, end in _values(field, target.is_list):
-        yield from _value_claim(value, start, end, target, detail)
+        yield from _value_claim(value, start, end, target, detail, template)
 
 
-def _value_claim(value: str, start: int, end: int, target: Target, detail: dict[str, Any]) -> Iterator[Claim]:
+def _value_claim(
+    value: str, start: int, end: int, target: Target, detail: dict[str, Any], template: Template
+) -> Iterator[Claim]:
     name = clean_name(value)
     if target.kind == "tag":
         yield Claim("attribute", None, TAGGED, value.lstrip("#"), start, end, ORIGIN, detail=detail)
     elif target.kind == ALSO_KNOWN_AS and name:
         yield _alias(name, start, end, str(detail["syntax"]))
     elif target.kind == IS_A:
-        try:
-            yield Claim("type", None, IS_A, fold_identifier(_plain(value)), start, end, ORIGIN, detail=detail)
-        except ValueError:
-            return
+        type_ = _type_name(_plain(value), template)
+        if type_:
+            yield Claim("type", None, IS_A, type_, start, end, ORIGIN, detail=detail)
     elif target.kind == "relation" and name and len(name) <= MAX_NAME:
-        yield Claim("triple", None, target.name, name, start, end, ORIGIN, detail=detail)
+        yield Claim("triple", None, target.name, name, start, end, ORIGIN, reversed=target.reversed, detail=detail)
     else:
         yield Claim("attribute", None, target.name, value, start, end, ORIGIN, detail=detail)
 
@@ -113,11 +118,24 @@ def _values(field: Field, is_list: bool) -> Iterator[tuple[str, int, int]]:
             yield part.strip(), field.start, field.end
 
 
+def _type_name(value: str, template: Template) -> str:
+    """The template's type of that name or alias, else the word itself; empty if it holds no letter."""
+    known = template.resolve_type(value)
+    if known is not None:
+        return known.name
+    try:
+        return fold_identifier(value)
+    except ValueError:
+        return ""
+
+
 def _plain(value: str) -> str:
     return value.replace("[[", "").replace("]]", "")
 
 
-def _link_claim(link: Link, relation: str, start: int, end: int, extra: dict[str, Any]) -> Claim | None:
+def _link_claim(
+    link: Link, relation: str, start: int, end: int, extra: dict[str, Any], reversed_: bool = False
+) -> Claim | None:
     name = unwritten_name(link)
     if link.syntax == "block" or not name or len(name) > MAX_NAME:
         return None
@@ -132,7 +150,9 @@ def _link_claim(link: Link, relation: str, start: int, end: int, extra: dict[str
         detail["target"] = link.target
     if link.written.split("|")[0].strip() != link.target:
         detail["written"] = link.written
-    return Claim("triple", None, relation, name, start, end, ORIGIN, target=link.target, detail=detail)
+    return Claim(
+        "triple", None, relation, name, start, end, ORIGIN, target=link.target, reversed=reversed_, detail=detail
+    )
 
 
 def unwritten_name(link: Link) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from collections.abc import Mapping, Sequence
 
 from ..graph.linker import flat
 from ..graph.view import rarity
@@ -30,7 +31,9 @@ CHUNKS = """
 """
 
 
-def entities(connection: sqlite3.Connection, plan: Plan, k: int) -> list[Proposal]:
+def entities(
+    connection: sqlite3.Connection, plan: Plan, k: int, found: Mapping[str, Sequence[Proposal]] | None = None
+) -> list[Proposal]:
     """Return up to k chunks of linked entities; signals: named, mentions (both 0 to 1)."""
     linked = {c.entity: c for c in flat(plan.mentions)}
     if not linked:
@@ -44,10 +47,10 @@ def entities(connection: sqlite3.Connection, plan: Plan, k: int) -> list[Proposa
         if own:
             named[chunk] = max(named.get(chunk, 0.0), linked[entity].score)
     total = sum(weight.values())
-    found = []
+    proposals = []
     for chunk, of in mentioned.items():
         share = sum(weight[e] for e in sorted(of)) / total
         signals = {"named": named.get(chunk, 0.0), "mentions": share}
-        found.append(Proposal(chunk, share + named.get(chunk, 0.0), signals))
-    found.sort(key=lambda p: (-p.score, p.chunk))
-    return found[:k]
+        proposals.append(Proposal(chunk, share + named.get(chunk, 0.0), signals))
+    proposals.sort(key=lambda p: (-p.score, p.chunk))
+    return proposals[:k]

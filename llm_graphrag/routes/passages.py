@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from collections.abc import Mapping, Sequence
 
 from ..text.fts import fts_query
 from .hits import Plan, Proposal
@@ -35,24 +36,26 @@ RANKED_IN_SCOPE = """
 """
 
 
-def passages(connection: sqlite3.Connection, plan: Plan, k: int) -> list[Proposal]:
+def passages(
+    connection: sqlite3.Connection, plan: Plan, k: int, found: Mapping[str, Sequence[Proposal]] | None = None
+) -> list[Proposal]:
     """Return the k best chunks by full text; signals: words (relative to the best), words_rank, coverage."""
     query = plan.match or fts_query(" ".join(telling_terms(plan.question)))
     if query is None:
         return []
-    values = {"query": query, "k": k, "title": TITLE, "heading": HEADING, "text": TEXT}
+    values: dict[str, object] = {"query": query, "k": k, "title": TITLE, "heading": HEADING, "text": TEXT}
     if plan.documents is None:
         rows = connection.execute(RANKED, values).fetchall()
     else:
         values["documents"] = json.dumps(sorted(plan.documents))
         rows = connection.execute(RANKED_IN_SCOPE, values).fetchall()
     best = max((row[1] for row in rows), default=0.0)
-    found = []
+    proposals = []
     for rank, (chunk, score) in enumerate(rows):
         signals = {
             "words": score / best if best > 0 else 1.0,
             "words_rank": 1 / (1 + rank),
             "coverage": coverage(plan.terms, chunk),
         }
-        found.append(Proposal(chunk, score, signals))
-    return found
+        proposals.append(Proposal(chunk, score, signals))
+    return proposals

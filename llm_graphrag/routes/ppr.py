@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from ..graph.rank import personalised_pagerank
 from ..graph.view import GraphView
@@ -43,16 +43,18 @@ def seeds(plan: Plan, words: Sequence[Proposal]) -> dict[int, float]:
     return weights
 
 
-def ppr(connection: sqlite3.Connection, plan: Plan, k: int, words: Sequence[Proposal] = ()) -> list[Proposal]:
+def ppr(
+    connection: sqlite3.Connection, plan: Plan, k: int, found: Mapping[str, Sequence[Proposal]] | None = None
+) -> list[Proposal]:
     """Return the k chunks with most mass; signals: mass (1 at the best, 0 at e^-12 of it), mass_rank."""
-    start = seeds(plan, words)
+    start = seeds(plan, (found or {}).get("passages", ()))
     if not start:
         return []
     view = GraphView(connection, plan.total, EPSILON)
     mass = personalised_pagerank(start, view.neighbours, damping=DAMPING, epsilon=EPSILON)
     ranked = sorted(((m, node) for node, m in mass.items() if node > 0), key=lambda x: (-x[0], x[1]))[:k]
-    found = []
+    proposals = []
     for rank, (m, chunk) in enumerate(ranked):
         log = math.log(m / ranked[0][0])
-        found.append(Proposal(chunk, m, {"mass": max(0.0, 1 + log / FLOOR), "mass_rank": 1 / (1 + rank)}))
-    return found
+        proposals.append(Proposal(chunk, m, {"mass": max(0.0, 1 + log / FLOOR), "mass_rank": 1 / (1 + rank)}))
+    return proposals

@@ -16,6 +16,7 @@ from datetime import datetime, timezone
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from ..facts import link
 from ..facts.link_targets import link_key
 from ..settings import Settings
 from ..store import documents as document_store
@@ -70,7 +71,7 @@ class Ingest:
         self.report = Report()
         self.now = utc_now()
         self.template = schema.current(connection)
-        self.writer = Writer(connection, self.template, settings.chunk_tokens)
+        self.writer = Writer(connection, settings.chunk_tokens)
 
     def paths(self, paths: Sequence[Path]) -> Report:
         """Add folders and files. Raises FileNotFoundError naming the first path that is not there."""
@@ -224,11 +225,12 @@ class Ingest:
         for remark in decoded.notes:
             self.report.warnings.append(Remark(step.path, remark))
         name = note_name(step.path, dialect)
-        note = parse_note(decoded.text, dialect, name)
+        note = parse_note(decoded.text, dialect, step.path)
         for warning in note.warnings:
             self.report.warnings.append(Remark(step.path, warning.message, warning.line))
         if not note.text.strip():
             self.report.empty += 1
+        claims = tuple(link.claims(note, self.template))
         folder = PurePosixPath(step.path).parent
         document = document_store.Document(
             uri=f"{source_name}/{step.path}",
@@ -238,7 +240,7 @@ class Ingest:
             title=note.title or name.rsplit("/", 1)[-1],
             name=name,
             name_key=link_key(name),
-            entity_type=self._entity_type(note),
+            entity_type=next((claim.tail for claim in claims if claim.kind == "type"), ""),
             content_hash=hashlib.sha256(data).hexdigest(),
             reading=self._reading(dialect),
             folder="" if str(folder) == "." else str(folder),
@@ -246,12 +248,7 @@ class Ingest:
             length=len(note.text),
             metadata=note.metadata,
         )
-        return Item(document, note, step.known)
-
-    def _entity_type(self, note: Note) -> str:
-        from ..facts.link import claims
-
-        return next((claim.tail for claim in claims(note, self.template) if claim.kind == "type"), "")
+        return Item(document, note, claims, step.known)
 
     def _reading(self, dialect: Dialect) -> str:
         """Names everything that decides how a text is read; a document read otherwise is read again."""

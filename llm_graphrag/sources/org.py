@@ -13,7 +13,7 @@ from bisect import bisect_right
 from .dialects import Dialect
 from .fields import Spans, make_fields
 from .inline import BracketField
-from .links import ATTACHMENTS, strip_extension
+from .links import ATTACHMENTS, NOTE_EXTENSIONS, strip_extension
 from .note import Field, Heading, Link, Note, Tag, Task
 
 _CLOSED = re.compile(
@@ -42,8 +42,8 @@ _BOOKKEEPING = frozenset(("id", "custom_id", "collapsed", "created-at", "updated
 
 
 def looks_like_org(text: str, name: str) -> bool:
-    """By its extension; for a text without a name by what it begins with and holds."""
-    if "." in name:
+    """By its extension; for a name without one by what it begins with and holds."""
+    if name.lower().endswith(NOTE_EXTENSIONS):
         return name.lower().endswith(".org")
     return bool(_LOOKS_ORG.match(text) and _ORG_ONLY.search(text))
 

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from ..settings import Settings
-from ..store import schema
 from ..store.connection import transaction
 from ..store.entities import BLOCKED_NAMES, Names
 from ..store.evidence import touch
@@ -47,7 +46,7 @@ def remove(connection: sqlite3.Connection, settings: Settings, names: Sequence[s
             (row["id"], row["uri"])
             for row in connection.execute("SELECT id, uri FROM kg_documents WHERE source = ?", [source["id"]])
         )
-    writer = Writer(connection, schema.current(connection), settings.chunk_tokens)
+    writer = Writer(connection, settings.chunk_tokens)
     writer.delete(sorted(documents))
     with transaction(connection):
         connection.executemany("DELETE FROM kg_sources WHERE id = ?", [[id_] for id_ in sources])

@@ -16,9 +16,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from ..facts import link
+from ..facts.claims import TAGGED, Claim
 from ..facts.lexical import NameMatcher
 from ..facts.mentions import ORIGIN, mentions
-from ..facts.template import Template
 from ..store import chunks as chunk_store
 from ..store import documents as document_store
 from ..store import changes, counts, schema
@@ -44,15 +44,15 @@ class Item:
 
     document: document_store.Document
     note: Note
+    claims: tuple[Claim, ...]
     known: int | None = None
 
 
 class Writer:
     """Writes items; ``finish`` must follow, which scans for names and counts."""
 
-    def __init__(self, connection: sqlite3.Connection, template: Template, target_tokens: int) -> None:
+    def __init__(self, connection: sqlite3.Connection, target_tokens: int) -> None:
         self.connection = connection
-        self.template = template
         self.target_tokens = target_tokens
         self.schema_version = schema.version(connection)
         self.names = Names(connection)
@@ -122,14 +122,13 @@ class Writer:
         change = chunk_store.put_chunks(
             connection, id_, note.text, parts, section_ids, heading_paths(outline), before
         )
-        places = Places(note.text, parts, change.ids, sentence_spans(note.text))
-        claims = list(link.claims(note, self.template))
+        places = Places(document.name, note.text, parts, change.ids, sentence_spans(note.text) if item.claims else [])
         document_store.put_tags(
-            connection, id_, (claim.tail for claim in claims if claim.relation == "tagged" and claim.kind == "attribute")
+            connection, id_, (claim.tail for claim in item.claims if claim.relation == TAGGED)
         )
         entity = None if row is None else row["entity"]
         new, losing = put_claims(
-            connection, id_, entity, places, claims, self.names, link.ORIGIN, self.schema_version
+            connection, id_, entity, places, item.claims, self.names, link.ORIGIN, self.schema_version
         )
         self.settlement.evidence |= new
         self.settlement.entities |= losing
@@ -213,7 +212,7 @@ class Writer:
             ).fetchone()
             self.closed[document] = closed_spans(reparse(text, dialect[0] if dialect else "plain"))
         parts = [chunking.Chunk(i, r["start"], r["end"], None, r["line"], r["tokens"]) for i, r in enumerate(rows)]
-        places = Places(text, parts, [row["id"] for row in rows], [])
+        places = Places("", text, parts, [row["id"] for row in rows], [])
         found = mentions(text, self.closed.pop(document), matcher)
         self.settlement.entities |= put_mentions(connection, document, places, found, self.names, ORIGIN)
         connection.execute("UPDATE kg_documents SET scanned = 1 WHERE id = ?", [document])

@@ -185,6 +185,7 @@ CREATE TABLE kg_evidence (
   tail_type TEXT NOT NULL DEFAULT '',
   tail_entity INTEGER REFERENCES kg_entities(id) ON DELETE SET NULL,
   link_key TEXT,                      -- links only: key of the last part of the target
+  reversed INTEGER NOT NULL DEFAULT 0, -- 1: written from tail to head; the fact reads the other way
   chunk INTEGER NOT NULL REFERENCES kg_chunks(id) ON DELETE CASCADE,
   start INTEGER NOT NULL,             -- of the quote, within the chunk
   end INTEGER NOT NULL,

@@ -8,7 +8,6 @@ from collections.abc import Iterable
 
 def record(connection: sqlite3.Connection, table: str, ids: Iterable[int], operation: str) -> None:
     """Note that rows ``ids`` of ``table`` were inserted, updated or deleted."""
-    connection.executemany(
-        'INSERT INTO kg_changes("table", id, operation) VALUES (?, ?, ?)',
-        [(table, id_, operation) for id_ in ids],
-    )
+    rows = [(table, id_, operation) for id_ in ids]
+    if rows:
+        connection.executemany('INSERT INTO kg_changes("table", id, operation) VALUES (?, ?, ?)', rows)

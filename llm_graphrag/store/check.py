@@ -126,8 +126,9 @@ FACT_CHECKS = (
         "its fact says something else",
         """SELECT v.id FROM kg_evidence v JOIN kg_triples t ON t.id = v.triple
            JOIN kg_entities h ON h.id = v.head_entity JOIN kg_entities a ON a.id = v.tail_entity
-           WHERE t.relation <> v.relation OR t.head <> coalesce(h.merged_into, h.id)
-             OR t.tail <> coalesce(a.merged_into, a.id)""",
+           WHERE t.relation <> v.relation
+             OR t.head <> CASE v.reversed WHEN 0 THEN coalesce(h.merged_into, h.id) ELSE coalesce(a.merged_into, a.id) END
+             OR t.tail <> CASE v.reversed WHEN 0 THEN coalesce(a.merged_into, a.id) ELSE coalesce(h.merged_into, h.id) END""",
     ),
     (
         "kg_evidence",

@@ -25,10 +25,12 @@ Row = tuple[Any, ...]
 
 
 class Places:
-    """Finds the chunk and the sentence for a position of one document."""
+    """Finds the chunk and the sentence for a position of one document, which is called ``name``."""
 
-    def __init__(self, text: str, chunks: Sequence[Chunk], ids: Sequence[int], sentences: Sequence[tuple[int, int]]):
-        self.text, self.chunks, self.ids, self.sentences = text, chunks, ids, sentences
+    def __init__(
+        self, name: str, text: str, chunks: Sequence[Chunk], ids: Sequence[int], sentences: Sequence[tuple[int, int]]
+    ) -> None:
+        self.name, self.text, self.chunks, self.ids, self.sentences = name, text, chunks, ids, sentences
         self._starts = [chunk.start for chunk in chunks]
         self._ends = {id_: chunk.end for id_, chunk in zip(ids, chunks, strict=True)}
 
@@ -123,13 +125,12 @@ def _insert(
     tail_entity = names.resolve(tail, claim.origin, tail_key) if triple and link is None else None
     cursor = connection.execute(
         """INSERT INTO kg_evidence(kind, head, head_key, head_type, head_entity, relation, tail, tail_key, tail_type,
-             tail_entity, link_key, chunk, start, end, quote, confidence, origin, schema_version, detail)
-           VALUES (:kind, coalesce(nullif(:head, ''), (SELECT d.name FROM kg_chunks c JOIN kg_documents d
-             ON d.id = c.document WHERE c.id = :chunk)), :head_key, :head_type, :head_entity, :relation, :tail,
-             :tail_key, :tail_type, :tail_entity, :link, :chunk, :start, :end, :quote, :confidence, :origin,
-             :schema_version, :detail)""",
+             tail_entity, link_key, reversed, chunk, start, end, quote, confidence, origin, schema_version, detail)
+           VALUES (:kind, :head, :head_key, :head_type, :head_entity, :relation, :tail, :tail_key, :tail_type,
+             :tail_entity, :link, :reversed, :chunk, :start, :end, :quote, :confidence, :origin, :schema_version,
+             :detail)""",
         {
-            "kind": kind, "head": head, "head_key": head_key, "head_type": claim.head_type,
+            "kind": kind, "head": head or places.name, "reversed": int(claim.reversed), "head_key": head_key, "head_type": claim.head_type,
             "head_entity": head_entity, "relation": relation, "tail": tail, "tail_key": tail_key,
             "tail_type": claim.tail_type, "tail_entity": tail_entity, "link": link, "chunk": chunk,
             "start": start, "end": end, "quote": places.text[chunk_start + start : chunk_start + end],
@@ -203,7 +204,10 @@ def put_mentions(
     )
     have = {tuple(row)[:4]: row[4] for row in rows}
     gone = have.keys() - wanted.keys()
-    connection.executemany("DELETE FROM kg_mentions WHERE chunk = ? AND start = ? AND end = ? AND key = ?", list(gone))
+    if gone:
+        connection.executemany(
+            "DELETE FROM kg_mentions WHERE chunk = ? AND start = ? AND end = ? AND key = ?", list(gone)
+        )
     changed = {have[row] for row in gone if have[row] is not None}
     fresh = [row for row in wanted if row not in have]
     names.preload(row[3] for row in fresh)

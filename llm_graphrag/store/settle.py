@@ -191,41 +191,38 @@ def _json(keys: Iterable[str]) -> str:
     return json.dumps(sorted(keys), ensure_ascii=False)
 
 
-_MERGED = "coalesce({0}.merged_into, {0}.id)"
-
 LOOSE_TRIPLES = (
-    f"""INSERT INTO kg_triples(head, relation, tail)
-        SELECT DISTINCT {_MERGED.format("h")}, v.relation, {_MERGED.format("t")}
+    """CREATE TEMP TABLE linked AS
+        SELECT v.id AS evidence, v.relation,
+          CASE v.reversed WHEN 0 THEN coalesce(h.merged_into, h.id) ELSE coalesce(t.merged_into, t.id) END AS head,
+          CASE v.reversed WHEN 0 THEN coalesce(t.merged_into, t.id) ELSE coalesce(h.merged_into, h.id) END AS tail
         FROM kg_evidence v INDEXED BY kg_evidence_loose_triple
-        JOIN kg_entities h ON h.id = v.head_entity JOIN kg_entities t ON t.id = v.tail_entity
-        WHERE v.kind = 'triple' AND v.triple IS NULL ORDER BY v.id
-        ON CONFLICT(head, relation, tail) DO NOTHING""",
-    f"""CREATE TEMP TABLE linked AS
-        SELECT v.id AS evidence, f.id AS fact FROM kg_evidence v INDEXED BY kg_evidence_loose_triple
         CROSS JOIN kg_entities h ON h.id = v.head_entity CROSS JOIN kg_entities t ON t.id = v.tail_entity
-        CROSS JOIN kg_triples f ON f.head = {_MERGED.format("h")} AND f.relation = v.relation
-          AND f.tail = {_MERGED.format("t")}
         WHERE v.kind = 'triple' AND v.triple IS NULL""",
-    """UPDATE kg_evidence SET triple = (SELECT fact FROM temp.linked WHERE evidence = kg_evidence.id)
-       WHERE id IN (SELECT evidence FROM temp.linked)""",
-    "INSERT OR IGNORE INTO temp.touched(kind, id) SELECT DISTINCT 'triple', fact FROM temp.linked",
+    """INSERT INTO kg_triples(head, relation, tail) SELECT DISTINCT head, relation, tail FROM temp.linked WHERE true
+       ORDER BY evidence ON CONFLICT(head, relation, tail) DO NOTHING""",
+    """UPDATE kg_evidence SET triple =
+         (SELECT f.id FROM temp.linked l CROSS JOIN kg_triples f
+            ON f.head = l.head AND f.relation = l.relation AND f.tail = l.tail WHERE l.rowid = own.place)
+       FROM (SELECT evidence, rowid AS place FROM temp.linked) AS own WHERE kg_evidence.id = own.evidence""",
+    """INSERT OR IGNORE INTO temp.touched(kind, id) SELECT DISTINCT 'triple', v.triple FROM temp.linked l
+       CROSS JOIN kg_evidence v ON v.id = l.evidence""",
     "DROP TABLE temp.linked",
 )
 
 LOOSE_ATTRIBUTES = (
-    f"""INSERT INTO kg_attributes(entity, attribute, value)
-        SELECT DISTINCT {_MERGED.format("h")}, v.relation, v.tail
-        FROM kg_evidence v INDEXED BY kg_evidence_loose_attribute JOIN kg_entities h ON h.id = v.head_entity
-        WHERE v.kind = 'attribute' AND v.attribute IS NULL ORDER BY v.id
-        ON CONFLICT(entity, attribute, value) DO NOTHING""",
-    f"""CREATE TEMP TABLE linked AS
-        SELECT v.id AS evidence, f.id AS fact FROM kg_evidence v INDEXED BY kg_evidence_loose_attribute
-        CROSS JOIN kg_entities h ON h.id = v.head_entity
-        CROSS JOIN kg_attributes f ON f.entity = {_MERGED.format("h")} AND f.attribute = v.relation AND f.value = v.tail
+    """CREATE TEMP TABLE linked AS
+        SELECT v.id AS evidence, coalesce(h.merged_into, h.id) AS entity, v.relation AS attribute, v.tail AS value
+        FROM kg_evidence v INDEXED BY kg_evidence_loose_attribute CROSS JOIN kg_entities h ON h.id = v.head_entity
         WHERE v.kind = 'attribute' AND v.attribute IS NULL""",
-    """UPDATE kg_evidence SET attribute = (SELECT fact FROM temp.linked WHERE evidence = kg_evidence.id)
-       WHERE id IN (SELECT evidence FROM temp.linked)""",
-    "INSERT OR IGNORE INTO temp.touched(kind, id) SELECT DISTINCT 'attribute', fact FROM temp.linked",
+    """INSERT INTO kg_attributes(entity, attribute, value) SELECT DISTINCT entity, attribute, value FROM temp.linked
+       WHERE true ORDER BY evidence ON CONFLICT(entity, attribute, value) DO NOTHING""",
+    """UPDATE kg_evidence SET attribute =
+         (SELECT f.id FROM temp.linked l CROSS JOIN kg_attributes f
+            ON f.entity = l.entity AND f.attribute = l.attribute AND f.value = l.value WHERE l.rowid = own.place)
+       FROM (SELECT evidence, rowid AS place FROM temp.linked) AS own WHERE kg_evidence.id = own.evidence""",
+    """INSERT OR IGNORE INTO temp.touched(kind, id) SELECT DISTINCT 'attribute', v.attribute FROM temp.linked l
+       CROSS JOIN kg_evidence v ON v.id = l.evidence""",
     "DROP TABLE temp.linked",
 )
 

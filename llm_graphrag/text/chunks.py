@@ -66,7 +66,7 @@ _PARAGRAPH = re.compile(r"\n(?:[ \t]*\n)+")
 _LINE = re.compile(r"\n")
 _WORD = re.compile(r"\s+")
 _BLANK_LINES = re.compile(r"[ \t]*(?:\n[ \t]*)*\n|[ \t]*")
-_FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,})[^\n]*\n(?:.*?\n)?[ \t]*\1[`~]*[ \t]*(?:\n|\Z)", re.MULTILINE | re.DOTALL)
+_FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,})([^\n]*)\n?", re.MULTILINE)
 
 
 def sections(text: str, headings: Sequence[HeadingLike]) -> list[Section]:
@@ -172,7 +172,7 @@ class _Cutter:
         return [*out, last]
 
     def _prepare(self) -> None:
-        whole = [match.span() for match in _FENCE.finditer(self.text, self.frontmatter_end)]
+        whole = list(_fences(self.text, self.frontmatter_end))
         if self.frontmatter_end:
             whole.insert(0, (0, self.frontmatter_end))
         self._whole = [span for span in whole if self.size(*span) <= self.target]
@@ -222,6 +222,17 @@ class _Cutter:
             while place < min(end, limit) and _joined(self.text, place):
                 place += 1
             yield place
+
+
+def _fences(text: str, start: int) -> Iterator[Span]:
+    """Spans of closed code fences from start on, in whole lines."""
+    begin, fence = start, ""
+    for match in _FENCE.finditer(text, start):
+        if not fence:
+            begin, fence = match.start(), match[1]
+        elif match[1].startswith(fence) and not match[2].strip():
+            yield begin, match.end()
+            fence = ""
 
 
 def _joined(text: str, place: int) -> bool:

@@ -68,8 +68,9 @@ def _phrase(text: str, prefix: bool = False) -> str | None:
     last_is_cjk = False
     for match in _TERM.finditer(fold_width(text)):
         if CJK_RUN.match(match[0]):
-            words += pairs(match[0])  # between two words the run ends in the text as well: its last character stands
-            last_is_cjk = True
+            chars = pairs(match[0])
+            words += chars  # between two words the run ends in the text as well: its last character stands
+            last_is_cjk = bool(chars)
         else:
             words.append(match[0][:MAX_TERM_LENGTH])
             last_is_cjk = False
@@ -154,7 +155,7 @@ class _Parser:
         prefix = word.endswith("*") if word else bool(match["star"])
         phrase = _phrase(word or match["phrase"], prefix)
         if phrase is None:
-            shown = match[0].encode("utf-8", "replace").decode()
+            shown = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in match[0])
             raise ValueError(f"There is nothing to search for in {shown} at position {match.start() + 1}.")
         return phrase
 
