@@ -125,7 +125,10 @@ async def _shows(datasette: Datasette, actor: dict[str, Any] | None, database: s
     from .compat import may_view
     from .pages.overview import TABLES
 
-    return await _is_knowledge_base(datasette, database) and await may_view(datasette, actor, database, TABLES)
+    try:
+        return await _is_knowledge_base(datasette, database) and await may_view(datasette, actor, database, TABLES)
+    except sqlite3.Error:
+        return False
 
 
 async def _is_knowledge_base(datasette: Datasette, database: str) -> bool:

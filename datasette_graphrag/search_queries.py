@@ -1,50 +1,35 @@
-"""SQL of the search page: passages by full text, entities by name."""
+"""What the search page asks: passages by the same fused search as the terminal, entities by name."""
 
 from __future__ import annotations
 
 import sqlite3
 from itertools import islice
 
-from llm_graphrag.text.fts import STOP_WORDS, fts_query, query_terms
+from llm_graphrag.routes.search import prepare, rank, show
+from llm_graphrag.text.fts import STOP_WORDS, query_terms
 
-from .entity_queries import excerpt
 from .queries import entities_called, near_names
 from .records import DocumentRef, EntityRef, Hit
 
-_PASSAGES = """
-  SELECT f.rowid AS chunk, -f.score AS score, c.line, c.heading, c.text, d.id AS document, d.uri, d.title
-  FROM (SELECT rowid, bm25(kg_chunks_fts, 3.0, 2.0, 1.0) AS score FROM kg_chunks_fts
-        WHERE kg_chunks_fts MATCH :query ORDER BY score LIMIT :limit OFFSET :offset) f
-  JOIN kg_chunks c ON c.id = f.rowid JOIN kg_documents d ON d.id = c.document ORDER BY f.score, f.rowid"""
+DEPTH = 201  # how far down a person can page; ranked as a whole, so that pages do not overlap
 
 
 def passages(connection: sqlite3.Connection, q: str, limit: int, offset: int = 0) -> list[Hit]:
-    """Passages that hold words of ``q``, best first."""
-    query = fts_query(q)
-    if query is None:
-        return []
-    rows = connection.execute(_PASSAGES, {"query": query, "limit": limit, "offset": offset})
+    """Passages for a few words or a question, best first."""
+    plan = prepare(connection, q)
+    hits = show(connection, plan, rank(connection, plan, DEPTH), offset + limit)
     return [
         Hit(
-            chunk=row["chunk"],
-            document=DocumentRef(row["document"], row["uri"], row["title"]),
-            heading=row["heading"],
-            line=row["line"],
-            parts=_marked(row["text"], q),
-            score=row["score"],
+            chunk=hit.chunk,
+            document=DocumentRef(hit.document, hit.uri, hit.title),
+            heading=hit.heading,
+            line=hit.line,
+            parts=hit.snippet,
+            score=hit.score,
+            reasons=tuple(sorted(hit.reasons, key=lambda reason: -hit.reasons[reason])),
         )
-        for row in rows
+        for hit in hits[offset:]
     ]
-
-
-def _marked(text: str, q: str) -> tuple[tuple[str, bool], ...]:
-    """An excerpt around the first telling word of ``q`` that stands in the text as it is written."""
-    lowered = text.lower()
-    for term in query_terms(q):
-        at = lowered.find(term.rstrip("*").lower()) if term.lower() not in STOP_WORDS else -1
-        if at >= 0 and len(lowered) == len(text):
-            return excerpt(text, at, at + len(term.rstrip("*")))
-    return ((text[:200] + (" …" if len(text) > 200 else ""), False),)
 
 
 def entities(connection: sqlite3.Connection, q: str, limit: int = 8) -> list[EntityRef]:

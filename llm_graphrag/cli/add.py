@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from pathlib import Path
 
@@ -59,7 +60,7 @@ def add(
       llm graphrag add diary.md essays/ -d writing.db
       pbpaste | llm graphrag add - --name clipping.md
     """
-    options = Options(dialect, prune, dry_run, follow, private, ignore)
+    options = Options(dialect, prune, dry_run, follow, private, ignore, workers=max(0, (os.cpu_count() or 1) - 1))
     progress = ProgressLine()
     with _open(database, dry_run) as kb:
         try:

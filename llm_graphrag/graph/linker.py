@@ -31,22 +31,29 @@ MAX_WORDS = 12
 MAX_QUESTION = 4_000  # characters; names past them are not looked for
 MAX_CJK = 12
 CANDIDATES = 5
+METHODS = (("exact", 1.0), ("alias", 0.95), ("qualified", 0.9))
 
 _WORD = re.compile(f"(?:(?![{CJK_CLASS}])[^\\W_])+[+#]*")
 _QUOTED = re.compile(r"[\"“„«]([^\"”“»]{2,80})[\"”»]|(?<!\w)['‘]([^'’]{2,80})['’](?!\w)")
 _CAPITALISED = re.compile(r"[^\W\d_a-z][\w'’.-]*(?:\s+[^\W\d_a-z][\w'’.-]*)*")
 
 LOOK_UP = """
-    SELECT DISTINCT k.value AS key, a.kind = 'name' OR a.kind = 'title' AS main,
-           coalesce(e.merged_into, e.id) AS entity, coalesce(t.name, e.name) AS name,
-           EXISTS (SELECT 1 FROM kg_documents d WHERE d.entity = coalesce(e.merged_into, e.id)) AS note,
-           coalesce((SELECT n.n FROM kg_counts n
-                     WHERE n.kind = 'chunks' AND n.item = +coalesce(e.merged_into, e.id)), 0) AS chunks
-    FROM json_each(:keys) k
-    CROSS JOIN kg_aliases a ON a.key = k.value
-    CROSS JOIN kg_entities e ON e.id = a.entity
-    LEFT JOIN kg_entities t ON t.id = e.merged_into
-    ORDER BY main DESC, chunks DESC, entity
+    WITH found(key, rank, entity) AS (
+      SELECT k.value, a.kind NOT IN ('name', 'title'), coalesce(e.merged_into, e.id)
+      FROM json_each(:keys) k
+      CROSS JOIN kg_aliases a ON a.key = k.value
+      CROSS JOIN kg_entities e ON e.id = a.entity
+      UNION ALL
+      SELECT k.value, 2, coalesce(e.merged_into, e.id)
+      FROM json_each(:keys) k
+      CROSS JOIN kg_entities e ON e.key > k.value || ' (' AND e.key < k.value || ' )'
+    )
+    SELECT f.key, min(f.rank) AS rank, f.entity, e.name,
+           EXISTS (SELECT 1 FROM kg_documents d WHERE d.entity = f.entity) AS note,
+           coalesce((SELECT n.n FROM kg_counts n WHERE n.kind = 'chunks' AND n.item = +f.entity), 0) AS chunks
+    FROM found f CROSS JOIN kg_entities e ON e.id = f.entity
+    GROUP BY f.key, f.entity
+    ORDER BY rank, chunks DESC, f.entity
 """
 
 
@@ -57,7 +64,7 @@ class Candidate:
     entity: int
     name: str
     score: float  # 0 to 1
-    method: str  # exact, alias
+    method: str  # exact, alias, qualified: a name that goes on in brackets, "Mercury (planet)"
     chunks: int  # how many chunks mention it
     note: bool  # whether a document is about it
 
@@ -126,12 +133,11 @@ class _Judge:
 
     def candidates(self, span: _Span, rows: Sequence[sqlite3.Row]) -> tuple[Candidate, ...]:
         best: dict[int, Candidate] = {}
-        for _, main, entity, name, note, chunks in rows:
+        for _, rank, entity, name, note, chunks in rows:
+            method, worth = METHODS[rank]
             trust = self._trust(span, bool(note), chunks)
-            if trust <= 0 or entity in best:
-                continue
-            score = trust * (1.0 if main else 0.95)
-            best[entity] = Candidate(entity, name, score, "exact" if main else "alias", chunks, bool(note))
+            if trust > 0 and (note or method != "qualified"):
+                best[entity] = Candidate(entity, name, trust * worth, method, chunks, bool(note))
         ranked = sorted(best.values(), key=lambda c: (-c.score, not c.note, -c.chunks, c.entity))
         return tuple(ranked[:CANDIDATES])
 
@@ -142,7 +148,7 @@ class _Judge:
         if not telling:
             return 1.0 if note and len(span.words) > 1 and _named(span.words[-1]) else 0.0
         if len(span.words) > 1:
-            return 1.0 if any(map(_named, telling)) else 0.8
+            return 1.0 if any(map(_named, telling)) else 0.8 if note or self.caseless else 0.3
         word = span.words[0]
         if _named(word):
             return 1.0 if len(word) > 2 or note or word.isupper() else 0.0

@@ -4,7 +4,8 @@ Nodes are chunks and entities in one number line: a chunk is its id, an entity i
 id negated. Edges, all undirected:
 
 - a mention joins a chunk and an entity; it weighs the entity's rarity
-- a document's own entity is joined to all of its chunks, heavier than a mention
+- a document's own entity is joined to all of its chunks, heavier than a mention; the
+  note ``Mercury (planet)`` is joined to the plain name ``Mercury`` in the same way
 - a triple joins two entities
 
 Nothing is loaded beforehand. A hub, whose mass would be spread thinner than
@@ -39,6 +40,14 @@ ENTITIES_OF_CHUNKS = """
     CROSS JOIN kg_documents d ON d.id = c.document
     LEFT JOIN kg_counts n ON n.kind = 'chunks' AND n.item = +d.entity
     WHERE d.entity IS NOT NULL
+    UNION ALL
+    SELECT f.value, b.id, 1, n.n
+    FROM json_each(:nodes) f
+    CROSS JOIN kg_chunks c ON c.id = f.value
+    CROSS JOIN kg_documents d ON d.id = c.document
+    CROSS JOIN kg_entities e ON e.id = d.entity AND e.key LIKE '%_ (%)'
+    CROSS JOIN kg_entities b ON b.key = substr(e.key, 1, instr(e.key, ' (') - 1)
+    LEFT JOIN kg_counts n ON n.kind = 'chunks' AND n.item = +b.id
 """
 CHUNKS_OF_ENTITIES = """
     SELECT DISTINCT f.value AS entity, m.chunk AS chunk, 0 AS own
@@ -48,6 +57,13 @@ CHUNKS_OF_ENTITIES = """
     SELECT f.value, c.id, 1
     FROM json_each(:nodes) f
     CROSS JOIN kg_documents d ON d.entity = f.value
+    CROSS JOIN kg_chunks c ON c.document = d.id
+    UNION ALL
+    SELECT f.value, c.id, 1
+    FROM json_each(:nodes) f
+    CROSS JOIN kg_entities e ON e.id = f.value
+    CROSS JOIN kg_entities q ON q.key > e.key || ' (' AND q.key < e.key || ' )'
+    CROSS JOIN kg_documents d ON d.entity = q.id
     CROSS JOIN kg_chunks c ON c.document = d.id
 """
 ENTITIES_OF_ENTITIES = """

@@ -41,6 +41,14 @@ ENTITIES = """
     CROSS JOIN kg_documents d ON d.id = c.document
     CROSS JOIN kg_entities e ON e.id = d.entity
     LEFT JOIN kg_counts n ON n.kind = 'chunks' AND n.item = +d.entity
+    UNION ALL
+    SELECT f.value, b.id, 1, b.key, n.n
+    FROM json_each(:chunks) f
+    CROSS JOIN kg_chunks c ON c.id = f.value
+    CROSS JOIN kg_documents d ON d.id = c.document
+    CROSS JOIN kg_entities e ON e.id = d.entity AND e.key LIKE '%_ (%)'
+    CROSS JOIN kg_entities b ON b.key = substr(e.key, 1, instr(e.key, ' (') - 1)
+    LEFT JOIN kg_counts n ON n.kind = 'chunks' AND n.item = +b.id
 """
 CHUNKS = """
     SELECT DISTINCT f.value AS entity, m.chunk AS chunk, 0 AS own
@@ -50,6 +58,13 @@ CHUNKS = """
     SELECT f.value, c.id, 1
     FROM json_each(:entities) f
     CROSS JOIN kg_documents d ON d.entity = f.value
+    CROSS JOIN kg_chunks c ON c.document = d.id AND c.seq < :rare
+    UNION ALL
+    SELECT f.value, c.id, 1
+    FROM json_each(:entities) f
+    CROSS JOIN kg_entities e ON e.id = f.value
+    CROSS JOIN kg_entities q ON q.key > e.key || ' (' AND q.key < e.key || ' )'
+    CROSS JOIN kg_documents d ON d.entity = q.id
     CROSS JOIN kg_chunks c ON c.document = d.id AND c.seq < :rare
 """
 
@@ -66,7 +81,8 @@ class _Shared:
 def bridges(connection: sqlite3.Connection, plan: Plan, parents: Mapping[int, float]) -> list[Proposal]:
     """Return the passages that ``parents`` (chunk -> weight, best 1) lead to.
 
-    Signals: bridge (parent x entity x rest), bridge_parent, bridge_rarity, bridge_rest, bridge_own.
+    The score is parent x entity x rest. Signals, of the best parent: bridge_parent (its weight), bridge_rest (the share
+    of what it leaves open), bridge_own (1 if the passage belongs to a note about the shared entity).
     """
     top = sorted(parents, key=lambda chunk: (-parents[chunk], chunk))[:PARENTS]
     shared, names = _shared(connection, plan, top)
@@ -85,18 +101,12 @@ def bridges(connection: sqlite3.Connection, plan: Plan, parents: Mapping[int, fl
             holds = coverage(rest, chunk)
             score = parents[parent] * weight * (0.1 + holds)
             if chunk not in found or score > found[chunk].score:
-                found[chunk] = Proposal(chunk, score, _signals(score, parents[parent], weight, holds, own))
+                found[chunk] = Proposal(chunk, score, _signals(parents[parent], holds, own))
     return sorted(found.values(), key=lambda p: (-p.score, p.chunk))
 
 
-def _signals(score: float, parent: float, weight: float, rest: float, own: bool) -> dict[str, float]:
-    return {
-        "bridge": score,
-        "bridge_parent": parent,
-        "bridge_rarity": weight,
-        "bridge_rest": rest,
-        "bridge_own": float(own),
-    }
+def _signals(parent: float, rest: float, own: bool) -> dict[str, float]:
+    return {"bridge_parent": parent, "bridge_rest": rest, "bridge_own": float(own)}
 
 
 def _shared(

@@ -34,7 +34,7 @@ CHUNKS = """
 def entities(
     connection: sqlite3.Connection, plan: Plan, k: int, found: Mapping[str, Sequence[Proposal]] | None = None
 ) -> list[Proposal]:
-    """Return up to k chunks of linked entities; signals: named, mentions (both 0 to 1)."""
+    """Return up to k chunks of linked entities; signal: named, 0 to 1, how surely it is meant."""
     linked = {c.entity: c for c in flat(plan.mentions)}
     if not linked:
         return []
@@ -50,7 +50,7 @@ def entities(
     proposals = []
     for chunk, of in mentioned.items():
         share = sum(weight[e] for e in sorted(of)) / total
-        signals = {"named": named.get(chunk, 0.0), "mentions": share}
-        proposals.append(Proposal(chunk, share + named.get(chunk, 0.0), signals))
+        score = named.get(chunk, 0.0)
+        proposals.append(Proposal(chunk, share + score, {"named": score} if score else {}))
     proposals.sort(key=lambda p: (-p.score, p.chunk))
     return proposals[:k]

@@ -10,13 +10,12 @@ from __future__ import annotations
 import hashlib
 import sqlite3
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from ..facts import link
 from ..facts.link_targets import link_key
 from ..settings import Settings
 from ..store import documents as document_store
@@ -24,11 +23,12 @@ from ..store import schema
 from ..store.connection import transaction
 from . import files, places
 from .dialects import DIALECTS, PLAIN, Dialect, detect, note_name
-from .encoding import UndecodableError, decode
 from .markdown import parse_note
 from .note import Note
 from .plan import Fresh, Plan, Step, compare
+from .reading import Reading, read_bytes, read_files
 from .report import Remark, Report
+from .survey import survey
 from .writer import Item, Progress, Writer
 
 PARSER = "notes-1"  # raise it when parsing changes: every document is read again
@@ -41,7 +41,8 @@ class Options:
 
     ``dialect`` None detects it; ``prune`` removes documents whose files are gone;
     ``follow`` reads what links out of the folder lead to; ``private`` marks all as
-    private; ``ignore`` are gitignore patterns.
+    private; ``ignore`` are gitignore patterns; ``workers`` is how many other
+    processes may parse (a script that asks for some needs a ``__main__`` guard).
     """
 
     dialect: str | None = None
@@ -51,6 +52,7 @@ class Options:
     private: bool = False
     ignore: tuple[str, ...] = ()
     max_bytes: int = files.MAX_BYTES
+    workers: int = 0
 
 
 def utc_now() -> str:
@@ -90,20 +92,16 @@ class Ingest:
 
     def text(self, data: bytes, name: str) -> Report:
         """Add one text that came through standard input, under a name."""
-        digest = hashlib.sha256(data).hexdigest()
+        dialect = DIALECTS[self.options.dialect or "plain"]
         path = name if PurePosixPath(name).suffix else f"{name}.md"
         with transaction(self.connection):
-            source = document_store.put_source(self.connection, "stdin", "text", "", "plain", {}, self.now)
-        stored = document_store.stored_of(self.connection, source)
-        fresh = [Fresh(path, digest, not data.strip())]
-        plan = compare(fresh, stored, [], self._reading(PLAIN))
-        if self.options.dry_run:
-            self._count(plan)
-            return self.report
-        dialect = DIALECTS[self.options.dialect or "plain"]
-        items = [self._item("stdin", source, step, data, dialect) for step in plan.steps]
+            source = document_store.put_source(self.connection, "stdin", "text", "", dialect.name, {}, self.now)
+        fresh = [Fresh(path, hashlib.sha256(data).hexdigest(), not data.strip())]
+        plan = compare(fresh, document_store.stored_of(self.connection, source), [], self._reading(dialect))
         self._count(plan)
-        self._write([item for item in items if item is not None], 1)
+        if not self.options.dry_run:
+            readings = [read_bytes(data, path, dialect, self.template) for _ in plan.steps]
+            self._write(self._items("stdin", source, plan.steps, readings, dialect), len(plan.steps))
         return self._finish()
 
     # -- a folder ----------------------------------------------------------------
@@ -111,75 +109,38 @@ class Ingest:
     def _folder(self, root: Path, only: Sequence[str] | None) -> None:
         options = self.options
         dialect = DIALECTS[options.dialect] if options.dialect else detect(root)
-        found = self._walk(root, only)
-        fresh = self._hash(found)
+        seen = survey(
+            root,
+            only,
+            follow=options.follow,
+            ignore=options.ignore,
+            max_bytes=options.max_bytes,
+            progress=self.progress,
+        )
+        self.report.ignored += seen.ignored
+        self.report.skipped += [Remark(path, reason) for path, reason in seen.skipped]
+        self.report.warnings += [Remark(path, reason) for path, reason in seen.warnings]
         stored = self._stored(root)
-        in_scope = [path for path in stored if places.within(path, only) and path not in self._unread]
-        plan = compare(fresh, stored, in_scope, self._reading(dialect))
+        in_scope = [path for path in stored if places.within(path, only) and path not in seen.unread]
+        plan = compare(seen.fresh, stored, in_scope, self._reading(dialect))
         self._count(plan)
         if options.dry_run:
             return
         with transaction(self.connection):
             source = self._source(root, dialect)
-            if only is None:
-                document_store.put_skipped(
-                    self.connection, source, [(s.path, s.reason) for s in self._skips], self.now
-                )
         name = self.connection.execute("SELECT name FROM kg_sources WHERE id = ?", [source]).fetchone()[0]
-        by_path = {file.relative: file for file in found}
-        self._write(self._items(name, source, plan.steps, by_path, dialect), len(plan.steps))
+        paths = [seen.found[step.path].path for step in plan.steps]
+        readings = read_files(paths, dialect, self.template, options.workers)
+        self._write(self._items(name, source, plan.steps, readings, dialect), len(plan.steps))
+        if only is None:
+            with transaction(self.connection):
+                skipped = [(remark.path, remark.message) for remark in self.report.skipped]
+                document_store.put_skipped(self.connection, source, skipped, self.now)
         if options.prune and plan.gone:
             self.writer.delete([document.id for document in plan.gone])
             self.report.removed += len(plan.gone)
         else:
             self.report.gone += [document.uri for document in plan.gone]
-
-    def _walk(self, root: Path, only: Sequence[str] | None) -> list[files.FoundFile]:
-        found: list[files.FoundFile] = []
-        self._skips: list[files.SkippedFile] = []
-        for item in self._walked(root, only):
-            if isinstance(item, files.FoundFile):
-                found.append(item)
-            elif isinstance(item, files.NameWarning):
-                self.report.warnings.append(Remark(item.path, item.reason))
-            elif item.kind == "ignored":
-                self.report.ignored += 1
-            else:
-                self._skips.append(item)
-                self.report.skipped.append(Remark(item.path, item.reason))
-        return found
-
-    def _walked(self, root: Path, only: Sequence[str] | None) -> Iterator[files.Walked]:
-        """Everything below ``root``, or below those parts of it, with paths relative to ``root``."""
-        for part in [""] if only is None else sorted(set(only)):
-            top = root / part
-            walked = files.walk(
-                top,
-                follow_outside=self.options.follow,
-                ignore=self.options.ignore,
-                max_bytes=self.options.max_bytes,
-            )
-            for item in walked:
-                if not part:
-                    yield item
-                elif isinstance(item, files.FoundFile):
-                    yield replace(item, relative=part if top.is_file() else f"{part}/{item.relative}")
-                else:
-                    yield replace(item, path=f"{part}/{item.path}")
-
-    def _hash(self, found: Sequence[files.FoundFile]) -> list[Fresh]:
-        fresh: list[Fresh] = []
-        self._unread: set[str] = set()
-        for number, file in enumerate(found):
-            if number % 500 == 0:
-                self.progress("compare", number, len(found))
-            try:
-                data = file.path.read_bytes()
-            except OSError as error:
-                self._skip(file.relative, error.strerror or str(error))
-                continue
-            fresh.append(Fresh(file.relative, hashlib.sha256(data).hexdigest(), not data.strip()))
-        return fresh
 
     def _stored(self, root: Path) -> dict[str, document_store.Stored]:
         row = self.connection.execute(
@@ -204,35 +165,26 @@ class Ingest:
     # -- documents ---------------------------------------------------------------
 
     def _items(
-        self, source_name: str, source: int, steps: Sequence[Step], by_path: dict[str, files.FoundFile], dialect: Dialect
+        self, source_name: str, source: int, steps: Sequence[Step], readings: Iterable[Reading], dialect: Dialect
     ) -> Iterator[Item]:
-        for step in steps:
-            try:
-                data = by_path[step.path].path.read_bytes()
-            except OSError as error:
-                self._skip(step.path, error.strerror or str(error))
+        """Documents of what was read; what was not is reported, and no longer counts as new or changed."""
+        how = self._reading(dialect)
+        for step, reading in zip(steps, readings, strict=True):
+            self.report.warnings += [Remark(step.path, remark) for remark in reading.remarks]
+            if reading.note is None:
+                self.report.skipped.append(Remark(step.path, reading.error or ""))
+                self.report.uncount(step.action)
                 continue
-            item = self._item(source_name, source, step, data, dialect)
-            if item is not None:
-                yield item
+            self.report.warnings += [Remark(step.path, w.message, w.line) for w in reading.note.warnings]
+            self.report.empty += not reading.note.text.strip()
+            document = self._document(source_name, source, step, reading, reading.note, note_name(step.path, dialect), how)
+            yield Item(document, reading.note, reading.claims, step.known)
 
-    def _item(self, source_name: str, source: int, step: Step, data: bytes, dialect: Dialect) -> Item | None:
-        try:
-            decoded = decode(data)
-        except UndecodableError as error:
-            self._skip(step.path, f"not text: {error}")
-            return None
-        for remark in decoded.notes:
-            self.report.warnings.append(Remark(step.path, remark))
-        name = note_name(step.path, dialect)
-        note = parse_note(decoded.text, dialect, step.path)
-        for warning in note.warnings:
-            self.report.warnings.append(Remark(step.path, warning.message, warning.line))
-        if not note.text.strip():
-            self.report.empty += 1
-        claims = tuple(link.claims(note, self.template))
+    def _document(
+        self, source_name: str, source: int, step: Step, reading: Reading, note: Note, name: str, how: str
+    ) -> document_store.Document:
         folder = PurePosixPath(step.path).parent
-        document = document_store.Document(
+        return document_store.Document(
             uri=f"{source_name}/{step.path}",
             source=source,
             path=step.path,
@@ -240,15 +192,14 @@ class Ingest:
             title=note.title or name.rsplit("/", 1)[-1],
             name=name,
             name_key=link_key(name),
-            entity_type=next((claim.tail for claim in claims if claim.kind == "type"), ""),
-            content_hash=hashlib.sha256(data).hexdigest(),
-            reading=self._reading(dialect),
+            entity_type=next((claim.tail for claim in reading.claims if claim.kind == "type"), ""),
+            content_hash=reading.content_hash,
+            reading=how,
             folder="" if str(folder) == "." else str(folder),
             private=self.options.private or str(note.metadata.get("private", "")).strip().lower() in TRUE,
             length=len(note.text),
             metadata=note.metadata,
         )
-        return Item(document, note, claims, step.known)
 
     def _reading(self, dialect: Dialect) -> str:
         """Names everything that decides how a text is read; a document read otherwise is read again."""
@@ -257,16 +208,10 @@ class Ingest:
 
     # -- the run -----------------------------------------------------------------
 
-    def _write(self, items: Iterator[Item] | Sequence[Item], total: int) -> None:
+    def _write(self, items: Iterable[Item], total: int) -> None:
         self.progress("read", 0, total)
         for done in self.writer.write(items, self.now):
             self.progress("read", done, total)
-
-    def _skip(self, path: str, reason: str) -> None:
-        skipped = files.SkippedFile(path, reason, "unreadable")
-        self._skips.append(skipped)
-        self._unread.add(path)
-        self.report.skipped.append(Remark(path, reason))
 
     def _count(self, plan: Plan) -> None:
         actions: dict[str, int] = defaultdict(int)

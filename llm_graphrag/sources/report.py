@@ -32,6 +32,10 @@ class Report:
     planned: list[tuple[str, str]] = field(default_factory=list)  # dry run: (action, path)
     totals: dict[str, int] = field(default_factory=dict)
 
+    def uncount(self, action: str) -> None:
+        """A planned step that could not be done is not counted as done."""
+        setattr(self, action, getattr(self, action) - 1)
+
     @property
     def written(self) -> int:
         return self.new + self.changed + self.renamed

@@ -120,7 +120,7 @@ class Writer:
         )
         section_ids = document_store.put_sections(connection, id_, outline)
         change = chunk_store.put_chunks(
-            connection, id_, note.text, parts, section_ids, heading_paths(outline), before
+            connection, id_, note.text, parts, section_ids, heading_paths(outline), before, self._release
         )
         places = Places(document.name, note.text, parts, change.ids, sentence_spans(note.text) if item.claims else [])
         document_store.put_tags(
@@ -143,10 +143,6 @@ class Writer:
         """Delete one document; returns its name key."""
         connection, settlement = self.connection, self.settlement
         row = connection.execute("SELECT name_key, entity FROM kg_documents WHERE id = ?", [id_]).fetchone()
-        for statement in TOUCH_DOCUMENT:
-            connection.execute(statement, [id_])
-        supported = connection.execute(ENTITIES_OF_DOCUMENT, {"id": id_}).fetchall()
-        settlement.entities |= {value[0] for value in supported if value[0] is not None}
         if row["entity"] is not None:
             settlement.entities.add(row["entity"])
             aliases = connection.execute(
@@ -159,12 +155,23 @@ class Writer:
             )
         settlement.document_keys.add(row["name_key"])
         before = chunk_store.searchable(connection, id_)
+        self._release(list(before))
         chunk_store.unindex(connection, before)
         changes.record(connection, "kg_chunks", before, "delete")
         connection.execute("DELETE FROM kg_documents WHERE id = ?", [id_])
         changes.record(connection, "kg_documents", [id_], "delete")
         self.closed.pop(id_, None)
         return str(row["name_key"])
+
+    def _release(self, chunks: Sequence[int]) -> None:
+        """Note what rests on chunks that are about to be deleted: facts are counted again, entities may go."""
+        if not chunks:
+            return
+        wanted = json.dumps(chunks)
+        for statement in TOUCH_CHUNKS:
+            self.connection.execute(statement, [wanted])
+        rows = self.connection.execute(ENTITIES_OF_CHUNKS, {"chunks": wanted})
+        self.settlement.entities |= {row[0] for row in rows if row[0] is not None}
 
     # -- names -----------------------------------------------------------------
 
@@ -266,14 +273,14 @@ def closed_spans(note: Note) -> tuple[tuple[int, int], ...]:
     return tuple(sorted(spans))
 
 
-TOUCH_DOCUMENT = (
-    """INSERT OR IGNORE INTO temp.touched(kind, id) SELECT 'triple', v.triple FROM kg_chunks c
-       CROSS JOIN kg_evidence v ON v.chunk = c.id WHERE c.document = ? AND v.triple IS NOT NULL""",
-    """INSERT OR IGNORE INTO temp.touched(kind, id) SELECT 'attribute', v.attribute FROM kg_chunks c
-       CROSS JOIN kg_evidence v ON v.chunk = c.id WHERE c.document = ? AND v.attribute IS NOT NULL""",
+TOUCH_CHUNKS = (
+    """INSERT OR IGNORE INTO temp.touched(kind, id) SELECT 'triple', v.triple FROM json_each(?) w
+       CROSS JOIN kg_evidence v ON v.chunk = w.value WHERE v.triple IS NOT NULL""",
+    """INSERT OR IGNORE INTO temp.touched(kind, id) SELECT 'attribute', v.attribute FROM json_each(?) w
+       CROSS JOIN kg_evidence v ON v.chunk = w.value WHERE v.attribute IS NOT NULL""",
 )
 
-ENTITIES_OF_DOCUMENT = """
-  SELECT v.head_entity FROM kg_chunks c CROSS JOIN kg_evidence v ON v.chunk = c.id WHERE c.document = :id
-  UNION SELECT v.tail_entity FROM kg_chunks c CROSS JOIN kg_evidence v ON v.chunk = c.id WHERE c.document = :id
-  UNION SELECT m.entity FROM kg_chunks c CROSS JOIN kg_mentions m ON m.chunk = c.id WHERE c.document = :id"""
+ENTITIES_OF_CHUNKS = """
+  SELECT v.head_entity FROM json_each(:chunks) w CROSS JOIN kg_evidence v ON v.chunk = w.value
+  UNION SELECT v.tail_entity FROM json_each(:chunks) w CROSS JOIN kg_evidence v ON v.chunk = w.value
+  UNION SELECT m.entity FROM json_each(:chunks) w CROSS JOIN kg_mentions m ON m.chunk = w.value"""

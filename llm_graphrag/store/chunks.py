@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import sqlite3
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..text.chunks import Chunk
@@ -39,11 +39,13 @@ def put_chunks(
     section_ids: Mapping[int, int],
     headings: Mapping[int, str],
     searchable_before: Mapping[int, tuple[str, str, str]],
+    losing: Callable[[Sequence[int]], None],
 ) -> ChunkChange:
     """Bring the chunks of a document in step with ``text``.
 
     ``headings`` gives the heading path by section seq; ``searchable_before`` is
-    what ``searchable`` returned before the document row was changed.
+    what ``searchable`` returned before the document row was changed. ``losing`` is
+    told the ids of chunks that are about to go, and with them all that rests on them.
     """
     reusable = _by_hash(connection, document)
     ids: list[int] = []
@@ -67,6 +69,7 @@ def put_chunks(
                 [*place, row["id"]],
             )
     gone = [row["id"] for rows in reusable.values() for row in rows]
+    losing(gone)
     unindex(connection, {id_: searchable_before[id_] for id_ in gone})
     connection.executemany("DELETE FROM kg_chunks WHERE id = ?", [[id_] for id_ in gone])
     changes.record(connection, "kg_chunks", gone, "delete")

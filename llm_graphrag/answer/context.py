@@ -1,0 +1,74 @@
+"""What an answer may rest on: numbered passages within a budget of tokens.
+
+Passages are taken best first until the budget is full; one that is too long for what
+is left is passed over, and counted, so that nothing disappears unsaid. They are then
+put in reading order (documents by their best passage, passages of one document as
+they stand in it) and numbered: ``[n]`` is what a citation refers to.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ..routes.hits import Hit, Term
+from ..routes.snippets import best_sentence
+
+__all__ = ["BUDGET", "Context", "Passage", "build"]
+
+BUDGET = 4_000  # tokens
+
+CHUNKS = """
+    SELECT c.id, c.seq, c.tokens, c.text, c.content_hash
+    FROM json_each(:chunks) f CROSS JOIN kg_chunks c ON c.id = f.value
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A chunk with its number, and the sentence of it that fits the question best, verbatim."""
+
+    number: int
+    hit: Hit
+    text: str
+    start: int  # of the quote, in code points of the chunk
+    end: int
+    quote: str
+    line: int  # 1-based, of the quote in the document
+    content_hash: str  # of the chunk
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """The passages in reading order, what they cost, and how many did not fit."""
+
+    passages: tuple[Passage, ...]
+    tokens: int
+    cut: int
+
+
+def build(connection: sqlite3.Connection, hits: Sequence[Hit], terms: Sequence[Term], budget: int = BUDGET) -> Context:
+    """Choose, order and number passages. The first hit is taken whatever it costs."""
+    rows = {row[0]: row for row in connection.execute(CHUNKS, {"chunks": json.dumps([hit.chunk for hit in hits])})}
+    taken: list[Hit] = []
+    tokens = 0
+    for hit in hits:
+        cost = rows[hit.chunk][2]
+        if not taken or tokens + cost <= budget:
+            taken.append(hit)
+            tokens += cost
+    order: dict[int, int] = {}
+    for hit in taken:
+        order.setdefault(hit.document, len(order))
+    taken.sort(key=lambda hit: (order[hit.document], rows[hit.chunk][1]))
+    passages = [_passage(number, hit, rows[hit.chunk], terms) for number, hit in enumerate(taken, 1)]
+    return Context(tuple(passages), tokens, len(hits) - len(taken))
+
+
+def _passage(number: int, hit: Hit, row: sqlite3.Row, terms: Sequence[Term]) -> Passage:
+    _, _, _, text, content_hash = row
+    start, end = best_sentence(text, terms)
+    line = hit.line + text.count("\n", 0, start)
+    return Passage(number, hit, text, start, end, text[start:end], line, content_hash)

@@ -1,0 +1,160 @@
+"""One entity, with everything that is known of it, as ``llm graphrag entity`` shows it.
+
+An entity is found by its key or by any of its other names; several may share a name.
+Facts are grouped by relation and direction, each with quotes and the place where they
+stand. A hub is not read whole: of each group the best supported facts are read, and
+all are counted.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import sqlite3
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ..text.normalise import name_key
+
+__all__ = ["Card", "Group", "Quote", "Stated", "cards", "suggestions"]
+
+QUOTES = 3  # read of one fact
+SIMILAR = 0.6
+MAX_NAME = 100
+
+FIND = """
+    SELECT DISTINCT coalesce(e.merged_into, e.id) AS id
+    FROM kg_aliases a JOIN kg_entities e ON e.id = a.entity
+    WHERE a.key = :key
+    ORDER BY id
+"""
+CARD = """
+    SELECT e.id, e.name, e.type, e.origin,
+      coalesce((SELECT n.n FROM kg_counts n WHERE n.kind = 'chunks' AND n.item = +e.id), 0) AS chunks
+    FROM kg_entities e WHERE e.id = :entity
+"""
+ALIASES = "SELECT name, kind FROM kg_aliases WHERE entity = :entity ORDER BY kind, name"
+NOTES = "SELECT uri FROM kg_documents WHERE entity = :entity ORDER BY uri"
+GROUPS = {
+    "out": "SELECT relation, count(*) FROM kg_triples WHERE head = :entity GROUP BY relation ORDER BY relation",
+    "in": "SELECT relation, count(*) FROM kg_triples WHERE tail = :entity GROUP BY relation ORDER BY relation",
+    "attribute": "SELECT attribute, count(*) FROM kg_attributes WHERE entity = :entity GROUP BY 1 ORDER BY 1",
+}
+FACTS = {
+    "out": """SELECT t.id, o.name FROM kg_triples t JOIN kg_entities o ON o.id = t.tail
+              WHERE t.head = :entity AND t.relation = :relation ORDER BY t.evidence DESC, o.name, t.id LIMIT :limit""",
+    "in": """SELECT t.id, o.name FROM kg_triples t JOIN kg_entities o ON o.id = t.head
+             WHERE t.tail = :entity AND t.relation = :relation ORDER BY t.evidence DESC, o.name, t.id LIMIT :limit""",
+    "attribute": """SELECT id, value FROM kg_attributes
+                    WHERE entity = :entity AND attribute = :relation ORDER BY evidence DESC, value, id LIMIT :limit""",
+}
+EVIDENCE = """
+    SELECT f.value, e.quote, e.start, c.line, c.text, d.uri, e.origin
+    FROM json_each(:facts) f
+    CROSS JOIN kg_evidence e ON e.{column} = f.value
+    CROSS JOIN kg_chunks c ON c.id = e.chunk
+    CROSS JOIN kg_documents d ON d.id = c.document
+    ORDER BY f.value, e.confidence DESC, d.uri, e.start
+"""
+NEAR = """
+    SELECT a.name FROM kg_names_fts f JOIN kg_aliases a ON a.id = f.rowid
+    WHERE kg_names_fts MATCH :query ORDER BY rank, a.name LIMIT 200
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Quote:
+    """A sentence that states a fact, and where it stands."""
+
+    text: str
+    uri: str
+    line: int
+    origin: str
+
+
+@dataclass(frozen=True, slots=True)
+class Stated:
+    """The other end of a fact, or the value of an attribute."""
+
+    name: str
+    quotes: tuple[Quote, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The facts of one relation in one direction; ``count`` is of all, ``facts`` may be the first of them."""
+
+    relation: str
+    direction: str  # out, in, attribute
+    count: int
+    facts: tuple[Stated, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """An entity with its names, its notes and its facts."""
+
+    id: int
+    name: str
+    type: str
+    origin: str
+    chunks: int  # passages that mention it
+    aliases: tuple[str, ...]
+    notes: tuple[str, ...]
+    groups: tuple[Group, ...]
+
+
+def cards(connection: sqlite3.Connection, name: str, limit: int = 10) -> list[Card]:
+    """Return the entities called ``name``, by any of their names; ``limit`` facts of each group are read (0: all)."""
+    ids = [row[0] for row in connection.execute(FIND, {"key": name_key(name)})]
+    return [_card(connection, entity, limit) for entity in ids]
+
+
+def suggestions(connection: sqlite3.Connection, name: str, n: int = 5) -> list[str]:
+    """Return up to n names that resemble one that is not there, most alike first."""
+    wanted = name_key(name)[:MAX_NAME]
+    parts = dict.fromkeys(wanted[i : i + 3] for i in range(len(wanted) - 2))
+    if not parts:
+        return []
+    query = " OR ".join('"' + part.replace('"', '""') + '"' for part in parts)
+    found = {row[0]: None for row in connection.execute(NEAR, {"query": query})}
+    matcher = difflib.SequenceMatcher(b=wanted, autojunk=False)
+    rated = []
+    for other in found:
+        matcher.set_seq1(name_key(other)[: 2 * MAX_NAME])
+        ratio = matcher.ratio()
+        if ratio >= SIMILAR or wanted in name_key(other):
+            rated.append((-ratio, other))
+    return [other for _, other in sorted(rated)[:n]]
+
+
+def _card(connection: sqlite3.Connection, entity: int, limit: int) -> Card:
+    values = {"entity": entity}
+    id_, name, type_, origin, chunks = connection.execute(CARD, values).fetchone()
+    aliases = tuple(dict.fromkeys(row[0] for row in connection.execute(ALIASES, values) if row[0] != name))
+    notes = tuple(row[0] for row in connection.execute(NOTES, values))
+    groups = []
+    for direction, sql in GROUPS.items():
+        for relation, count in connection.execute(sql, values).fetchall():
+            facts = _facts(connection, entity, direction, relation, limit)
+            groups.append(Group(relation, direction, count, facts))
+    return Card(id_, name, type_, origin, chunks, aliases, notes, tuple(groups))
+
+
+def _facts(
+    connection: sqlite3.Connection, entity: int, direction: str, relation: str, limit: int
+) -> tuple[Stated, ...]:
+    values = {"entity": entity, "relation": relation, "limit": limit if limit > 0 else -1}
+    rows = connection.execute(FACTS[direction], values).fetchall()
+    quotes = _quotes(connection, "attribute" if direction == "attribute" else "triple", [row[0] for row in rows])
+    return tuple(Stated(other, quotes.get(fact, ())) for fact, other in rows)
+
+
+def _quotes(connection: sqlite3.Connection, column: str, facts: list[int]) -> Mapping[int, tuple[Quote, ...]]:
+    found: dict[int, tuple[Quote, ...]] = {}
+    rows = connection.execute(EVIDENCE.format(column=column), {"facts": json.dumps(facts)})
+    for fact, text, start, line, chunk, uri, origin in rows:
+        known = found.get(fact, ())
+        if len(known) < QUOTES:
+            found[fact] = (*known, Quote(text, uri, line + chunk.count("\n", 0, start), origin))
+    return found

@@ -1,0 +1,99 @@
+"""The piece of a passage that is shown for a question, with the matching words marked.
+
+The sentence that says most of the question is shown, with what stands around it while
+there is room. A snippet is one line: white space becomes single spaces, and characters
+that would steer a terminal or turn the direction of writing are dropped, since notes
+can come from anybody.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from ..text.sentences import sentence_spans
+from .hits import Term
+from .words import places, rate
+
+__all__ = ["WIDTH", "best_sentence", "snippet", "visible"]
+
+WIDTH = 240
+
+_STEERING = re.compile(
+    "[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\ud800-\udfff]+"
+)
+_SPACE = re.compile(r"\s+")
+_HEADING = re.compile(r"#{1,6}\s")
+_ALNUM = re.compile(r"\w")
+
+
+def visible(text: str) -> str:
+    """Text on one line, without characters that a terminal would obey.
+
+    >>> visible("red\\x1b[31m  alert\\nnow")
+    'red[31m alert now'
+    """
+    return _SPACE.sub(" ", _STEERING.sub("", text))
+
+
+def best_sentence(text: str, terms: Sequence[Term]) -> tuple[int, int]:
+    """Return the span of the sentence that says most of the question; the first of prose if none says anything."""
+    spans = sentence_spans(text) or [(0, len(text))]
+
+    def value(span: tuple[int, int]) -> tuple[float, bool]:
+        piece = text[span[0] : span[1]]
+        heading = _HEADING.match(piece) is not None
+        return rate(piece, terms) * (0.5 if heading else 1.0), not heading and _ALNUM.search(piece) is not None
+
+    return max(spans, key=value)
+
+
+def snippet(text: str, terms: Sequence[Term], width: int = WIDTH) -> tuple[tuple[str, bool], ...]:
+    """Return the piece to show as (text, marked) parts, at most about ``width`` characters.
+
+    >>> snippet("Ana sails. The lens has a silver coating.", [Term("coatings", frozenset(), 1.0)], 32)
+    (('… The lens has a silver ', False), ('coating', True), ('.', False))
+    """
+    start, end = best_sentence(text, terms)
+    if end - start > width:
+        hits = [(a, b) for a, b, _ in places(text[start:end], terms)]
+        middle = start + hits[0][0] if hits else start
+        start = _word_start(text, max(start, middle - width // 4))
+        end = _word_end(text, min(end, start + width))
+    else:
+        end = _word_end(text, min(len(text), start + width))
+        if end == len(text):
+            start = _word_start(text, max(0, end - width)) if end - start < width // 2 else start
+    parts: list[tuple[str, bool]] = [("… ", False)] if text[:start].strip() else []
+    at = start
+    for a, b, _ in places(text[start:end], terms):
+        a, b = max(start + a, at), start + b
+        if b > a:
+            parts += [(text[at:a], False), (text[a:b], True)]
+            at = b
+    parts += [(text[at:end], False)] + ([(" …", False)] if text[end:].strip() else [])
+    return _joined(parts)
+
+
+def _joined(parts: Sequence[tuple[str, bool]]) -> tuple[tuple[str, bool], ...]:
+    joined: list[tuple[str, bool]] = []
+    for text, marked in parts:
+        text = visible(text)
+        if joined and joined[-1][1] == marked:
+            joined[-1] = _SPACE.sub(" ", joined[-1][0] + text), marked
+        elif text:
+            joined.append((text, marked))
+    return tuple(joined)
+
+
+def _word_start(text: str, at: int) -> int:
+    """The beginning of the word at a place, unless that is far away."""
+    cut = max(text.rfind(" ", max(0, at - 24), at), text.rfind("\n", max(0, at - 24), at))
+    return cut + 1 if cut >= 0 else (at if at > 24 else 0)
+
+
+def _word_end(text: str, at: int) -> int:
+    if at >= len(text):
+        return len(text)
+    cut = max(text.rfind(" ", at - 24, at), text.rfind("\n", at - 24, at))
+    return cut if cut > 0 else at
