@@ -57,7 +57,7 @@ def get_metadata(datasette: Datasette, key: str | None, database: str | None, ta
     """Datasette 0.65 only; 1.0 is told at startup."""
     from .compat import table_defaults
 
-    return table_defaults(datasette, database)
+    return table_defaults(datasette, key, database)
 
 
 @hookimpl

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from datasette.database import Database
 
 DISTRIBUTION = "llm-graphrag"
-_SEEN = "_graphrag_table_defaults"
+_SEEN = "_graphrag_table_defaults"  # kept on the Datasette that they belong to
+_STATIC = "_graphrag_static_name"
 
 
 def find_database(datasette: Datasette, route: str) -> Database | None:
@@ -90,26 +91,48 @@ def _child(parent: dict[str, Any], key: str) -> dict[str, Any]:
     return child
 
 
-def table_defaults(datasette: Datasette, database: str | None) -> dict[str, Any]:
-    """For the hook ``get_metadata`` of 0.65; the owner's own metadata is merged over it."""
+def table_defaults(datasette: Datasette, key: str | None, database: str | None) -> dict[str, Any]:
+    """For the hook ``get_metadata`` of 0.65; the owner's own metadata is merged over it.
+
+    The hook is called for every permission and every setting of a page, with the key that is wanted; defaults for
+    tables are only ever read as a whole (``databases``, or no key).
+    """
     seen: dict[str, dict[str, Any]] = getattr(datasette, _SEEN, {})
-    wanted = seen if database is None else {name: seen[name] for name in (database,) if name in seen}
-    local = getattr(datasette, "_metadata_local", None) or {}
-    databases = copy.deepcopy(wanted)  # Datasette merges into what it is given
-    for name, tables in databases.items():
-        for table, theirs in (((local.get("databases") or {}).get(name) or {}).get("tables") or {}).items():
-            if table in tables and isinstance(theirs, dict) and {"sort", "sort_desc"} & set(theirs):
-                tables[table].pop("sort", None)
-                tables[table].pop("sort_desc", None)
-    return {"databases": {name: {"tables": tables} for name, tables in databases.items()}} if databases else {}
+    names = seen if database is None else {database} & seen.keys()
+    if key not in (None, "databases") or not names:
+        return {}
+    local = (getattr(datasette, "_metadata_local", None) or {}).get("databases") or {}
+    # Datasette merges into what it is given: hand out copies, as deep as it may write.
+    return {
+        "databases": {
+            name: {
+                "tables": {
+                    table: _unless_ordered(defaults, ((local.get(name) or {}).get("tables") or {}).get(table))
+                    for table, defaults in seen[name].items()
+                }
+            }
+            for name in names
+        }
+    }
+
+
+def _unless_ordered(defaults: dict[str, Any], theirs: dict[str, Any] | None) -> dict[str, Any]:
+    """A copy, without our order if the owner chose one (a table cannot have both ``sort`` and ``sort_desc``)."""
+    mine = {name: dict(value) if isinstance(value, dict) else value for name, value in defaults.items()}
+    if {"sort", "sort_desc"} & (theirs or {}).keys():
+        mine = {name: value for name, value in mine.items() if not name.startswith("sort")}
+    return mine
 
 
 def static_url(datasette: Datasette, name: str) -> str:
     """The address of one of our static files: Datasette serves them under the distribution's name."""
-    from datasette.plugins import get_plugins
+    plugin = getattr(datasette, _STATIC, None)
+    if plugin is None:
+        from datasette.plugins import get_plugins
 
-    names = {plugin["name"] for plugin in get_plugins() if plugin["static_path"]}
-    plugin = DISTRIBUTION if DISTRIBUTION in names else __package__
+        names = {found["name"] for found in get_plugins() if found["static_path"]}
+        plugin = DISTRIBUTION if DISTRIBUTION in names else __package__
+        setattr(datasette, _STATIC, plugin)
     return f"{datasette.urls.static_plugins(plugin, name)}?{_digest(name)}"
 
 

@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import dataclasses
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from . import compat, markup
+from .freshness import Stale, stale_on
 from .queries import UnusableError, check
 from .records import DocumentRef, EntityRef
 from .tables import defaults_for
@@ -75,9 +76,9 @@ Build = Callable[[sqlite3.Connection, Visit], Any]
 
 
 async def serve(
-    datasette: Datasette, request: Request, *, template: str, tables: tuple[str, ...], build: Build
+    datasette: Datasette, request: Request, *, template: str, tables: tuple[str, ...], build: Build, patience: int = 1
 ) -> Response:
-    """Answer a request with the record that ``build`` makes of it.
+    """Answer a request with the record that ``build`` makes of it, in ``patience`` times the site's time limit.
 
     Raises Datasette's Forbidden if the actor may not see the database or one of the tables.
     """
@@ -101,42 +102,50 @@ async def serve(
     if request.method not in ("GET", "HEAD"):
         problem = Problem(405, "Nothing to change here", "This page can only be read.")
         return await _respond(datasette, request, database, problem, "error", wants_json)
-    record = await _run(datasette, database, visit, build)
+    record, stale = await _run(datasette, database, visit, build, patience)
     if isinstance(record, MovedError):
         return _redirect(record.url)
     template = "error" if isinstance(record, Problem) else template
     if not isinstance(record, Problem):
         await remember(datasette, database)
-    return await _respond(datasette, request, database, record, template, wants_json)
+    return await _respond(datasette, request, database, record, template, wants_json, stale)
 
 
-async def _run(datasette: Datasette, database: Database, visit: Visit, build: Build) -> Any:
-    """The record, or the Problem that kept it from being made, or MovedError."""
+async def _run(
+    datasette: Datasette, database: Database, visit: Visit, build: Build, patience: int
+) -> tuple[Any, list[Stale]]:
+    """The record and what in it is out of date; or the Problem that kept it from being made, or MovedError."""
     from datasette.utils import sqlite_timelimit
 
     def work(connection: sqlite3.Connection) -> Any:
-        with sqlite_timelimit(connection, datasette.setting("sql_time_limit_ms")):
+        with sqlite_timelimit(connection, patience * datasette.setting("sql_time_limit_ms")):
             check(connection, database.name)
-            return build(connection, visit)
+            record = build(connection, visit)
+        return record, stale_on(connection, record) if database.is_mutable else []
 
     gone = f"The file of the database {database.name} is gone. Other databases are not affected."
     if database.path and not database.is_memory and not Path(database.path).exists():
-        return Problem(503, "Database not available", gone)
+        return Problem(503, "Database not available", gone), []
     try:
-        return await database.execute_fn(work)
-    except MissingError as error:
-        return Problem(404, "Not found", str(error), error.near)
+        record, stale = await database.execute_fn(work)
+        return record, stale
     except MovedError as moved:
-        return moved
-    except UnusableError as error:
-        title = "Not a knowledge base" if error.status == 404 else "Another version"
-        return Problem(error.status, title, str(error))
-    except sqlite3.OperationalError as error:
+        return moved, []
+    except (LookupError, UnusableError, sqlite3.Error) as error:
+        return _problem(database.name, error), []
+
+
+def _problem(name: str, error: Exception) -> Problem:
+    """What a page says of an error that is not a fault of ours; any other is raised again."""
+    if isinstance(error, MissingError):
+        return Problem(404, "Not found", str(error), error.near)
+    if isinstance(error, UnusableError):
+        return Problem(error.status, "Not a knowledge base" if error.status == 404 else "Another version", str(error))
+    if isinstance(error, sqlite3.DatabaseError):
         if "interrupted" in str(error):
             return Problem(503, "Took too long", "This page took longer than this site allows (sql_time_limit_ms).")
-        return Problem(503, "Database not available", f"The database {database.name} cannot be read: {error}")
-    except sqlite3.DatabaseError as error:
-        return Problem(503, "Database not available", f"The database {database.name} cannot be read: {error}")
+        return Problem(503, "Database not available", f"The database {name} cannot be read: {error}")
+    raise error
 
 
 async def remember(datasette: Datasette, database: Database) -> None:
@@ -146,7 +155,13 @@ async def remember(datasette: Datasette, database: Database) -> None:
 
 
 async def _respond(
-    datasette: Datasette, request: Request, database: Database | None, record: Any, template: str, wants_json: bool
+    datasette: Datasette,
+    request: Request,
+    database: Database | None,
+    record: Any,
+    template: str,
+    wants_json: bool,
+    stale: Sequence[Stale] = (),
 ) -> Response:
     from datasette import Response
     from datasette.utils import add_cors_headers
@@ -163,10 +178,13 @@ async def _respond(
         data = as_json(record, links)
         if isinstance(record, Problem):
             data = {"ok": False, "error": record.message, **data}
+        if stale:
+            data["stale"] = as_json(stale, links)
         return Response.json(data, status=status, headers=headers)
     context = {
         "page": record,
         "title": record.title,
+        "stale": stale,
         "database": name,
         "links": links,
         "markup": markup,

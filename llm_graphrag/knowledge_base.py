@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from .answer.ask import Answer
     from .facts.template import Template
     from .routes.hits import Hit
-    from .sources.ingest import Options
+    from .sources.ingest import Ingest, Options
     from .sources.report import Report
     from .sources.writer import Progress
     from .store.check import Problem
@@ -81,7 +81,7 @@ class KnowledgeBase:
         """Read one text under a name."""
         return self._ingest(options, None).text(text, name)
 
-    def _ingest(self, options: Options | None, progress: Progress | None) -> Any:
+    def _ingest(self, options: Options | None, progress: Progress | None) -> Ingest:
         from .sources.ingest import Ingest, Options, silent
 
         return Ingest(self.connection, self.settings, options or Options(), progress or silent)
@@ -133,9 +133,15 @@ class KnowledgeBase:
         return settings_module.load(self.connection)
 
     def set(self, **values: Any) -> None:
-        """Change settings by name."""
+        """Change settings by name. Raises ValueError if a value cannot be used."""
+        from .plugins import name_finder
+
+        before, after = self.settings, replace(self.settings, **values)
+        list(name_finder(after.names)("Ada"))  # says now what is not installed
         with transaction(self.connection):
-            settings_module.save(self.connection, replace(self.settings, **values))
+            settings_module.save(self.connection, after)
+            if after.names != before.names:
+                self.connection.execute("UPDATE kg_documents SET scanned = 0")
 
     # -- care --------------------------------------------------------------------
 

@@ -17,6 +17,9 @@ class Settings:
     chunk_tokens: int = 250
     """Target size of a chunk, in estimated tokens. Changing it reads every document again."""
 
+    names: str = "phrases"
+    """How names are found in text: our rules, or another finder that is installed (facts/finders.py)."""
+
 
 def load(connection: sqlite3.Connection) -> Settings:
     """The settings of a file: its own values where it has them."""

@@ -1,4 +1,4 @@
-"""The same behaviour on Datasette 0.65 and 1.0: permissions, addresses, caching, menus, tables, files that are not right."""
+"""The same on Datasette 0.65 and 1.0: permissions, addresses, caching, menus, tables, files that are not right."""
 
 from __future__ import annotations
 

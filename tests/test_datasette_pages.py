@@ -217,7 +217,9 @@ async def test_reading_renders_markdown_and_loads_nothing(site: Datasette) -> No
     text = await html(site, f"/light/-/graph/document/{LIGHT}?view=reading")
     assert "<h2>The lens</h2>" in text
     assert '<a href="https://ferry.example.org/times" rel="noopener nofollow">timetable</a>' in text
-    assert '<a class="picture" href="https://pictures.example.org/boat.png" rel="noopener nofollow">the boat</a>' in text
+    assert (
+        '<a class="picture" href="https://pictures.example.org/boat.png" rel="noopener nofollow">the boat</a>' in text
+    )
     assert "<img" not in text
     assert "keeper: Ina" not in text.split("<article")[1].split("</article>")[0]
 
@@ -225,7 +227,8 @@ async def test_reading_renders_markdown_and_loads_nothing(site: Datasette) -> No
 async def test_search(site: Datasette) -> None:
     page = await data(site, "/light/-/graph/search.json?q=Who+wrote+about+the+damp%3F")
     assert page["hits"][0]["document"]["uri"] == "notes/diary/1902-03-14.md"
-    assert any(marked and "damp" in text.lower() or marked for text, marked in page["hits"][0]["parts"])
+    assert ["damp", True] in page["hits"][0]["parts"]
+    assert "words" in page["hits"][0]["reasons"]
     assert page["hits"][0]["url"] == "/light/-/graph/chunk/4"
     page = await data(site, "/light/-/graph/search.json?q=Mrs+Morgan")
     assert page["entities"][0]["name"] == "Ina Morgan"
@@ -295,6 +298,36 @@ async def test_a_merged_entity_leads_to_the_one_it_was_joined_to(tmp_path: Path)
     response = await site.client.get("/merged/-/graph/entity/A~2E+Byron")
     assert response.headers["location"] == "/merged/-/graph/entity/Ada+Byron"
     assert (await data(site, "/merged/-/graph.json"))["totals"]["entities"] == 1
+    shut(site)
+
+
+async def test_what_has_changed_on_disk_is_said(tmp_path: Path) -> None:
+    """Case 072: edit one note, delete another, ask without reading them again."""
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    shelf = Shelf(tmp_path / "old.db")
+    shelf._insert("kg_sources", id=1, name="notes", kind="folder", root=str(folder), added="2026-11-01")
+    tide = shelf.entity("tide")
+    for name in ("same", "edited", "deleted", "device"):
+        text = f"The tide table, {name}.\n"
+        (folder / f"{name}.md").write_text(text)
+        path = "../../../../../../../../../dev/zero" if name == "device" else f"{name}.md"
+        chunk = shelf.document(f"notes/{name}.md", [text], source=1, path=path)[0]
+        shelf.mention(chunk, tide, "tide")
+    file = shelf.close()
+    (folder / "edited.md").write_text("Something else.\n")
+    (folder / "deleted.md").unlink()
+    site = await serve(file)
+    expected = {"edited": "changed on disk since it was read", "deleted": "its file is gone"}
+    for path in ("/old/-/graph/entity/tide.json", "/old/-/graph/search.json?q=tide", "/old/-/graph.json"):
+        page = await data(site, path)
+        assert {item["document"]["title"]: item["reason"] for item in page["stale"]} == expected
+    assert "changed on disk since it was read" in await html(site, "/old/-/graph/document/notes~2Fedited~2Emd")
+    assert "Not as it was read" not in await html(site, "/old/-/graph/document/notes~2Fsame~2Emd")
+    assert str(folder) not in await html(site, "/old/-/graph/document/notes~2Fdeleted~2Emd")
+    shut(site)
+    site = await serve(immutable=(file,))
+    assert "stale" not in await data(site, "/old/-/graph/entity/tide.json")
     shut(site)
 
 

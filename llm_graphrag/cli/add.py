@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from pathlib import Path
@@ -14,7 +13,15 @@ from ..sources.dialects import DIALECTS
 from ..sources.files import printable
 from ..sources.ingest import Options
 from ..sources.report import Remark, Report
-from .options import EXIT_SKIPPED, ProgressLine, database_option, errors_in_one_line, json_option, open_knowledge_base
+from .options import (
+    EXIT_SKIPPED,
+    ProgressLine,
+    database_option,
+    errors_in_one_line,
+    json_option,
+    open_knowledge_base,
+    print_json,
+)
 
 SHOWN = 10  # remarks of a kind that are printed; --verbose prints all
 
@@ -90,7 +97,7 @@ def _add(kb: KnowledgeBase, paths: tuple[Path, ...], name: str, options: Options
 
 def _print(report: Report, dry_run: bool, verbose: bool, as_json: bool) -> None:
     if as_json:
-        click.echo(json.dumps(report.as_dict(), ensure_ascii=False, indent=2))
+        print_json(report.as_dict())
         return
     for action, path in report.planned:
         click.echo(f"{action:8} {printable(path)}")

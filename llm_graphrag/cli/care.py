@@ -2,32 +2,41 @@
 
 from __future__ import annotations
 
-import json
+import getpass
 import sys
 from pathlib import Path
 
 import click
 
+from ..facts.template import load_template
 from ..sources.files import printable
-from .options import database_option, errors_in_one_line, json_option, open_knowledge_base
+from .options import database_option, errors_in_one_line, json_option, open_knowledge_base, print_json
 
 
 @click.command()
+@click.option("--template", help="Make this template, or file, the schema (see: llm graphrag schema list).")
+@click.option("--chunk-tokens", type=click.IntRange(20, 4000), help="Target size of a chunk, in tokens [250].")
+@click.option("--names", help="How names are found in text: phrases (rules), or spacy (an extra) [phrases].")
 @database_option
 @errors_in_one_line
-def init(database: Path) -> None:
-    """Make an empty knowledge base, or bring an older file up to date.
+def init(template: str | None, chunk_tokens: int | None, names: str | None, database: Path) -> None:
+    """Make an empty knowledge base, change its settings, or bring an older file up to date.
 
-    Not needed before ``add``, which makes the file by itself.
+    Not needed before add, which makes the file by itself. Changed settings take
+    effect when notes are next added.
 
     \b
     Examples:
       llm graphrag init
-      llm graphrag init -d work.db
+      llm graphrag init --template contacts -d people.db
     """
     there = database.exists()
-    with open_knowledge_base(database, readonly=False, create=True):
-        pass
+    schema = load_template(template) if template else None
+    values = {"chunk_tokens": chunk_tokens, "names": names}
+    with open_knowledge_base(database, readonly=False, create=True) as kb:
+        kb.set(**{name: value for name, value in values.items() if value is not None})
+        if schema:
+            kb.use_schema(schema, getpass.getuser())
     click.echo(f"{database} is up to date." if there else f"Made {database}.")
 
 
@@ -48,7 +57,7 @@ def status(database: Path, as_json: bool) -> None:
     with open_knowledge_base(database) as kb:
         found = status_of(kb.connection)
     if as_json:
-        click.echo(json.dumps({"database": str(database), **found}, ensure_ascii=False, indent=2))
+        print_json({"database": str(database), **found})
         return
     click.echo(f"{database}")
     for name, number in found["totals"].items():
@@ -89,7 +98,7 @@ def check(database: Path, as_json: bool) -> None:
         problems = kb.check()
     if as_json:
         rows = [{"table": p.table, "row": p.row, "message": p.message} for p in problems]
-        click.echo(json.dumps(rows, ensure_ascii=False, indent=2))
+        print_json(rows)
     else:
         for problem in problems:
             row = "" if problem.row is None else f" {problem.row}"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import io
+import json
 import os
 import sqlite3
 import sys
@@ -57,13 +59,36 @@ def open_knowledge_base(path: Path, *, readonly: bool = True, create: bool = Fal
         raise click.ClickException(str(error)) from error
 
 
+def print_json(value: object) -> None:
+    """Print JSON; where the terminal does not write UTF-8, other characters are escaped as JSON does it."""
+    unicode = (getattr(sys.stdout, "encoding", None) or "").lower().replace("-", "") == "utf8"
+    click.echo(json.dumps(value, ensure_ascii=not unicode, indent=2))
+
+
+def _decoded(value: Any) -> Any:
+    """An argument as UTF-8: in a locale that is not, Python leaves its bytes as lone surrogates."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    return tuple(map(_decoded, value)) if isinstance(value, tuple) else value
+
+
+def _escape_what_cannot_be_printed() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
 def errors_in_one_line(command: F) -> F:
-    """Errors that a user can cause become one line; others are bugs and keep their traceback."""
+    """Errors that a user can cause become one line; others are bugs and keep their traceback.
+
+    Text goes in and out in every locale: arguments are UTF-8, what cannot be printed is escaped.
+    """
 
     @functools.wraps(command)
     def run(*args: Any, **kwargs: Any) -> Any:
+        _escape_what_cannot_be_printed()
         try:
-            return command(*args, **kwargs)
+            return command(*args, **{name: _decoded(value) for name, value in kwargs.items()})
         except (ValueError, FileNotFoundError, PermissionError) as error:
             raise click.ClickException(str(error)) from error
         except sqlite3.OperationalError as error:

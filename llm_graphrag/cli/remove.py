@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import click
 
 from ..sources.files import printable
-from .options import database_option, errors_in_one_line, json_option, open_knowledge_base
+from .options import database_option, errors_in_one_line, json_option, open_knowledge_base, print_json
 
 
 @click.command()
@@ -30,7 +29,7 @@ def remove(names: tuple[str, ...], database: Path, as_json: bool) -> None:
     with open_knowledge_base(database, readonly=False) as kb:
         removed = kb.remove(names)
     if as_json:
-        click.echo(json.dumps({"removed": removed}, ensure_ascii=False, indent=2))
+        print_json({"removed": removed})
         return
     for uri in removed:
         click.echo(printable(uri))
@@ -58,6 +57,6 @@ def forget(name: str, type_: str | None, never: bool, database: Path, as_json: b
     with open_knowledge_base(database, readonly=False) as kb:
         done = kb.forget(name, type_, never)
     if as_json:
-        click.echo(json.dumps(done, ensure_ascii=False, indent=2))
+        print_json(done)
         return
     click.echo(f"Forgot {printable(done['name'])}: {done['mentions']:,} mentions, {done['claims']:,} claims.")

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import getpass
-import json
 from pathlib import Path
 
 import click
 
 from ..facts.template import Template, list_templates, load_template
 from ..facts.template_file import to_toml
-from .options import database_option, errors_in_one_line, json_option, open_knowledge_base
+from .options import database_option, errors_in_one_line, json_option, open_knowledge_base, print_json
 
 
 @click.group()
@@ -36,7 +35,7 @@ def list_(as_json: bool) -> None:
     """
     templates = list_templates()
     if as_json:
-        click.echo(json.dumps([_counted(template) for template in templates], indent=2))
+        print_json([_counted(template) for template in templates])
         return
     for template in templates:
         click.echo(f"{template.name:18} {template.description}")
@@ -61,7 +60,7 @@ def show(template: str | None, database: Path, as_json: bool) -> None:
         with open_knowledge_base(database) as kb:
             found = kb.schema
     if as_json:
-        click.echo(json.dumps(_listed(found), ensure_ascii=False, indent=2))
+        print_json(_listed(found))
     elif not found.name:
         click.echo("No schema yet: keys of notes keep their own names. Choose one with: llm graphrag schema use general")
     else:
@@ -91,7 +90,7 @@ def use(template: str, note: str, actor: str, database: Path, as_json: bool) -> 
     with open_knowledge_base(database, readonly=False, create=True) as kb:
         diff = kb.use_schema(loaded, actor, note)
     if as_json:
-        click.echo(json.dumps({"template": loaded.name, **diff}, ensure_ascii=False, indent=2))
+        print_json({"template": loaded.name, **diff})
         return
     if not any(diff.values()):
         click.echo(f"{loaded.name} is the schema already.")

@@ -1,9 +1,8 @@
 """Extractor ``lexical``: where names stand in a text, found without a model.
 
-Names of notes that stand elsewhere come first, then what looks like a name by
-itself: capitalised and quoted phrases, acronyms. A place is claimed once, by the
-first of these that covers it. Nothing is read in code,
-comments or links; links are mentions by themselves.
+Names of notes that stand elsewhere come first, then what a name finder finds by
+itself (finders.py). A place is claimed once, by the first of these that covers it.
+Nothing is read in code, comments or links; links are mentions by themselves.
 """
 
 from __future__ import annotations
@@ -11,23 +10,24 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Sequence
 
+from ..hookspecs import NameFinder
 from .claims import Mention
-from .lexical import NameMatcher, candidate_phrases
+from .names import NameMatcher, masked
 
 ORIGIN = "lexical"
 MAX_NAME = 120
 
 
-def mentions(text: str, skip: Sequence[tuple[int, int]], names: NameMatcher[str]) -> list[Mention]:
+def mentions(
+    text: str, skip: Sequence[tuple[int, int]], names: NameMatcher[str], finder: NameFinder
+) -> list[Mention]:
     """All mentions in ``text`` outside the spans ``skip``, in order, without overlaps."""
     taken = _Taken()
     found: list[Mention] = []
-    for match in names.find(text, skip):
-        if taken.take(match.start, match.end):
-            found.append(Mention(text[match.start : match.end], match.start, match.end, ORIGIN))
-    for name in candidate_phrases(text, skip):
-        if len(name.text) <= MAX_NAME and taken.take(name.start, name.end):
-            found.append(Mention(name.text, name.start, name.end, ORIGIN))
+    visible = masked(text, skip)
+    for start, end in [*((match.start, match.end) for match in names.find(visible)), *finder(visible)]:
+        if end - start <= MAX_NAME and visible[start:end] == text[start:end] and taken.take(start, end):
+            found.append(Mention(text[start:end], start, end, ORIGIN))
     return sorted(found, key=lambda mention: mention.start)
 
 
@@ -47,4 +47,3 @@ class _Taken:
         self.starts.insert(place, start)
         self.ends.insert(place, end)
         return True
-

@@ -69,6 +69,22 @@ def printable(name: str) -> str:
     return "".join(char if char.isprintable() else char.encode("unicode_escape").decode("ascii") for char in name)
 
 
+def stored_path(path: Path) -> str:
+    """A path as it is stored: the same text in every locale.
+
+    Raises ValueError if its bytes are not UTF-8, which no table can hold.
+    """
+    stored = _decode(os.fsencode(path.as_posix()))
+    if _undecodable(stored):
+        raise ValueError(f"{printable(stored)}: the name is not valid UTF-8. Rename it to have it read.")
+    return stored
+
+
+def real_path(stored: str) -> Path:
+    """The path that ``stored_path`` gave the text of."""
+    return Path(os.fsdecode(stored.encode("utf-8")))
+
+
 def walk(
     root: str | os.PathLike[str],
     *,

@@ -21,6 +21,7 @@ from ..settings import Settings
 from ..store import documents as document_store
 from ..store import schema
 from ..store.connection import transaction
+from ..text.normalise import is_blank
 from . import files, places
 from .dialects import DIALECTS, PLAIN, Dialect, detect, note_name
 from .markdown import parse_note
@@ -73,7 +74,7 @@ class Ingest:
         self.report = Report()
         self.now = utc_now()
         self.template = schema.current(connection)
-        self.writer = Writer(connection, settings.chunk_tokens)
+        self.writer = Writer(connection, settings)
 
     def paths(self, paths: Sequence[Path]) -> Report:
         """Add folders and files. Raises FileNotFoundError naming the first path that is not there."""
@@ -94,12 +95,14 @@ class Ingest:
         """Add one text that came through standard input, under a name."""
         dialect = DIALECTS[self.options.dialect or "plain"]
         path = name if PurePosixPath(name).suffix else f"{name}.md"
-        with transaction(self.connection):
-            source = document_store.put_source(self.connection, "stdin", "text", "", dialect.name, {}, self.now)
         fresh = [Fresh(path, hashlib.sha256(data).hexdigest(), not data.strip())]
-        plan = compare(fresh, document_store.stored_of(self.connection, source), [], self._reading(dialect))
+        row = self.connection.execute("SELECT id FROM kg_sources WHERE kind = 'text' AND root = ''").fetchone()
+        stored = {} if row is None else document_store.stored_of(self.connection, row[0])
+        plan = compare(fresh, stored, [], self._reading(dialect))
         self._count(plan)
         if not self.options.dry_run:
+            with transaction(self.connection):
+                source = document_store.put_source(self.connection, "stdin", "text", "", dialect.name, {}, self.now)
             readings = [read_bytes(data, path, dialect, self.template) for _ in plan.steps]
             self._write(self._items("stdin", source, plan.steps, readings, dialect), len(plan.steps))
         return self._finish()
@@ -117,11 +120,12 @@ class Ingest:
             max_bytes=options.max_bytes,
             progress=self.progress,
         )
+        before = len(self.report.skipped)
         self.report.ignored += seen.ignored
         self.report.skipped += [Remark(path, reason) for path, reason in seen.skipped]
         self.report.warnings += [Remark(path, reason) for path, reason in seen.warnings]
         stored = self._stored(root)
-        in_scope = [path for path in stored if places.within(path, only) and path not in seen.unread]
+        in_scope = [path for path in stored if places.within(path, only) and not seen.may_be_there(path)]
         plan = compare(seen.fresh, stored, in_scope, self._reading(dialect))
         self._count(plan)
         if options.dry_run:
@@ -134,7 +138,7 @@ class Ingest:
         self._write(self._items(name, source, plan.steps, readings, dialect), len(plan.steps))
         if only is None:
             with transaction(self.connection):
-                skipped = [(remark.path, remark.message) for remark in self.report.skipped]
+                skipped = [(files.printable(remark.path), remark.message) for remark in self.report.skipped[before:]]
                 document_store.put_skipped(self.connection, source, skipped, self.now)
         if options.prune and plan.gone:
             self.writer.delete([document.id for document in plan.gone])
@@ -144,7 +148,7 @@ class Ingest:
 
     def _stored(self, root: Path) -> dict[str, document_store.Stored]:
         row = self.connection.execute(
-            "SELECT id FROM kg_sources WHERE kind = 'folder' AND root = ?", [str(root)]
+            "SELECT id FROM kg_sources WHERE kind = 'folder' AND root = ?", [files.stored_path(root)]
         ).fetchone()
         inner = [r for r in places.roots(self.connection) if root in r.parents]
         if inner and not self.options.dry_run:
@@ -155,11 +159,11 @@ class Ingest:
         return {} if row is None else document_store.stored_of(self.connection, row[0])
 
     def _source(self, root: Path, dialect: Dialect) -> int:
-        options: dict[str, Any] = {}
+        stored, options = files.stored_path(root), dict[str, Any]()
         if self.options.ignore:
             options["ignore"] = list(self.options.ignore)
         return document_store.put_source(
-            self.connection, root.name or "root", "folder", str(root), dialect.name, options, self.now
+            self.connection, PurePosixPath(stored).name or "root", "folder", stored, dialect.name, options, self.now
         )
 
     # -- documents ---------------------------------------------------------------
@@ -176,7 +180,7 @@ class Ingest:
                 self.report.uncount(step.action)
                 continue
             self.report.warnings += [Remark(step.path, w.message, w.line) for w in reading.note.warnings]
-            self.report.empty += not reading.note.text.strip()
+            self.report.empty += is_blank(reading.note.text)
             document = self._document(source_name, source, step, reading, reading.note, note_name(step.path, dialect), how)
             yield Item(document, reading.note, reading.claims, step.known)
 

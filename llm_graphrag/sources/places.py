@@ -13,6 +13,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from .files import real_path, stored_path
+
 MARKERS = (".obsidian", "logseq/config.edn", ".foam", "dendron.yml")
 
 
@@ -39,7 +41,7 @@ def place(path: Path, roots: Sequence[Path]) -> Place:
         root = next((folder for folder in path.parents if _is_vault(folder)), path.parent)
     if path == root:
         return Place(root, None)
-    return Place(root, (path.relative_to(root).as_posix(),))
+    return Place(root, (stored_path(path.relative_to(root)),))
 
 
 def _is_vault(folder: Path) -> bool:
@@ -53,17 +55,17 @@ def within(path: str, only: Sequence[str] | None) -> bool:
 
 def roots(connection: sqlite3.Connection) -> list[Path]:
     """Folders of the known sources."""
-    return [Path(row[0]) for row in connection.execute("SELECT root FROM kg_sources WHERE kind = 'folder'")]
+    return [real_path(row[0]) for row in connection.execute("SELECT root FROM kg_sources WHERE kind = 'folder'")]
 
 
 def take_in(connection: sqlite3.Connection, source: int, root: Path) -> None:
     """Move documents of sources inside ``root`` into ``source``; their rows and ids stay."""
     rows = connection.execute("SELECT id, root FROM kg_sources WHERE kind = 'folder' AND id <> ?", [source]).fetchall()
     for row in rows:
-        inner = Path(row["root"])
+        inner = real_path(row["root"])
         if root not in inner.parents:
             continue
-        prefix = inner.relative_to(root).as_posix()
+        prefix = stored_path(inner.relative_to(root))
         connection.execute(
             "UPDATE kg_documents SET source = ?, path = ? || '/' || path, reading = '' WHERE source = ?",
             [source, prefix, row["id"]],

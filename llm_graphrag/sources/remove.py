@@ -18,6 +18,7 @@ from ..store.evidence import touch
 from ..store.settings import get_setting, put_setting
 from ..store.settle import Settlement
 from ..text.normalise import name_key
+from .files import stored_path
 from .ingest import reparse, silent
 from .writer import Writer
 
@@ -36,7 +37,7 @@ def remove(connection: sqlite3.Connection, settings: Settings, names: Sequence[s
             continue
         source = connection.execute(
             "SELECT id FROM kg_sources WHERE name = ? OR (kind = 'folder' AND root = ?)",
-            [name, str(Path(name).expanduser().resolve())],
+            [name, stored_path(Path(name).expanduser().resolve())],
         ).fetchone()
         if source is None:
             known = ", ".join(row[0] for row in connection.execute("SELECT name FROM kg_sources ORDER BY name"))
@@ -46,7 +47,7 @@ def remove(connection: sqlite3.Connection, settings: Settings, names: Sequence[s
             (row["id"], row["uri"])
             for row in connection.execute("SELECT id, uri FROM kg_documents WHERE source = ?", [source["id"]])
         )
-    writer = Writer(connection, settings.chunk_tokens)
+    writer = Writer(connection, settings)
     writer.delete(sorted(documents))
     with transaction(connection):
         connection.executemany("DELETE FROM kg_sources WHERE id = ?", [[id_] for id_ in sources])

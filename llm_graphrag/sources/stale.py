@@ -6,10 +6,10 @@ import hashlib
 import json
 import sqlite3
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any
 
 from ..store import schema
+from .files import real_path
 from .ingest import totals
 
 CHANGED = "changed on disk since it was read"
@@ -31,10 +31,10 @@ def stale(connection: sqlite3.Connection, documents: Iterable[int] | None = None
     present: dict[str, bool] = {}
     found: dict[int, str] = {}
     for id_, path, digest, root in rows:
-        if not present.setdefault(root, Path(root).is_dir()):
+        if not present.setdefault(root, real_path(root).is_dir()):
             continue
         try:
-            data = (Path(root) / path).read_bytes()
+            data = real_path(f"{root}/{path}").read_bytes()
         except OSError:
             found[id_] = GONE
             continue

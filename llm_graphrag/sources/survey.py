@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from . import files
 from .plan import Fresh
@@ -13,7 +13,7 @@ from .plan import Fresh
 
 @dataclass(slots=True)
 class Survey:
-    """One look at a folder. ``unread`` are files that are there but could not be read."""
+    """One look at a folder. ``unread`` are files and folders that are there but could not be read."""
 
     found: dict[str, files.FoundFile] = field(default_factory=dict)
     fresh: list[Fresh] = field(default_factory=list)
@@ -21,6 +21,12 @@ class Survey:
     warnings: list[tuple[str, str]] = field(default_factory=list)
     unread: set[str] = field(default_factory=set)
     ignored: int = 0
+
+    def may_be_there(self, path: str) -> bool:
+        """Whether a path that was not found may stand in what could not be read."""
+        return bool(self.unread) and any(
+            str(part) in self.unread for part in (PurePosixPath(path), *PurePosixPath(path).parents)
+        )
 
 
 def survey(
@@ -43,7 +49,7 @@ def survey(
             seen.ignored += 1
         else:
             seen.skipped.append((item.path, item.reason))
-            seen.unread.add(item.path)
+            seen.unread.add(item.path.rstrip("/"))
     for number, file in enumerate(seen.found.values()):
         if number % 500 == 0:
             progress("compare", number, len(seen.found))
@@ -62,7 +68,7 @@ def _walked(
 ) -> Iterator[files.Walked]:
     """Everything below ``root``, or below those parts of it, with paths relative to ``root``."""
     for part in [""] if only is None else sorted(set(only)):
-        top = root / part
+        top = root / files.real_path(part)
         for item in files.walk(top, follow_outside=follow, ignore=ignore, max_bytes=max_bytes):
             if not part:
                 yield item

@@ -21,6 +21,8 @@ from ..facts.lexical import NameMatcher
 from ..facts.mentions import ORIGIN, mentions
 from ..store import chunks as chunk_store
 from ..store import documents as document_store
+from ..plugins import name_finder
+from ..settings import Settings
 from ..store import changes, counts, schema
 from ..store.connection import transaction
 from ..store.entities import Names
@@ -51,9 +53,10 @@ class Item:
 class Writer:
     """Writes items; ``finish`` must follow, which scans for names and counts."""
 
-    def __init__(self, connection: sqlite3.Connection, target_tokens: int) -> None:
+    def __init__(self, connection: sqlite3.Connection, settings: Settings) -> None:
         self.connection = connection
-        self.target_tokens = target_tokens
+        self.target_tokens = settings.chunk_tokens
+        self.finder = name_finder(settings.names)
         self.schema_version = schema.version(connection)
         self.names = Names(connection)
         self.settlement = Settlement(connection, self.names)
@@ -220,7 +223,7 @@ class Writer:
             self.closed[document] = closed_spans(reparse(text, dialect[0] if dialect else "plain"))
         parts = [chunking.Chunk(i, r["start"], r["end"], None, r["line"], r["tokens"]) for i, r in enumerate(rows)]
         places = Places("", text, parts, [row["id"] for row in rows], [])
-        found = mentions(text, self.closed.pop(document), matcher)
+        found = mentions(text, self.closed.pop(document), matcher, self.finder)
         self.settlement.entities |= put_mentions(connection, document, places, found, self.names, ORIGIN)
         connection.execute("UPDATE kg_documents SET scanned = 1 WHERE id = ?", [document])
 

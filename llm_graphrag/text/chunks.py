@@ -8,7 +8,7 @@ the coarsest of these boundaries that makes them fit and are then packed greedil
 Chunks are disjoint and cover the text: joined, they are the text. They do not cross a
 heading, except that a piece under a quarter of the target takes the following section
 in; so an edit inside a section of ordinary size leaves the chunks of the others alone
-and what was paid for them stays valid. Text of white space only has no chunks.
+and what was paid for them stays valid. Text in which nothing can be seen has no chunks.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from .normalise import is_blank
 from .sentences import sentence_spans
 from .tokens import TOKEN, count_tokens
 
@@ -102,7 +103,7 @@ def chunk(
     if target_tokens < 1:
         raise ValueError(f"target_tokens must be at least 1, not {target_tokens}")
     outline = sections(text, headings)
-    if not text.strip():
+    if is_blank(text):
         return outline, []
     cutter = _Cutter(text, headings, target_tokens, frontmatter_end)
     spans = [span for region in cutter.regions(outline) for span in cutter.packed(*region)]

@@ -20,7 +20,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-__all__ = ["clean_name", "fold_identifier", "name_key"]
+__all__ = ["clean_name", "fold_identifier", "is_blank", "name_key"]
 
 _SPACE = re.compile(r"\s+")
 # Controls that are not white space, format characters (overrides, zero width, soft hyphen, tags), variation selectors.
@@ -28,6 +28,7 @@ _INVISIBLE = re.compile(
     "[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\xad\u034f\u061c\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f"
     "\ufe00-\ufe0f\ufeff\ufff9-\ufffb\U000e0000-\U000e0fff]+"
 )
+_SEEN = re.compile(_INVISIBLE.pattern[:1] + "^\\s" + _INVISIBLE.pattern[1:-1])
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _DASH = re.compile("[\u2010-\u2015\u2212\u2e3a\u2e3b\ufe58\ufe63\uff0d\u058a\u05be]")
 _FOLDED = str.maketrans(
@@ -46,6 +47,15 @@ _MARK = "M"
 def _visible(text: str) -> str:
     """Without invisible characters; a lone surrogate, which cannot be stored, becomes U+FFFD."""
     return _SURROGATE.sub("\ufffd", _INVISIBLE.sub("", text))
+
+
+def is_blank(text: str) -> bool:
+    """Whether a text holds nothing that can be seen: only white space and invisible characters.
+
+    >>> is_blank("\u200b \n"), is_blank("\u200ba")
+    (True, False)
+    """
+    return _SEEN.search(text) is None
 
 
 def clean_name(name: str) -> str:

@@ -87,7 +87,8 @@ def wide(path: Path) -> Path:
     long = "Donaudampfschifffahrtsgesellschaft" * 8
     one = shelf.entity(long, "a_type_whose_name_is_much_too_long_for_any_screen_" * 3, aliases=("y" * 300,))
     rtl = shelf.entity("محمد بن موسى الخوارزمي", "شخص")
-    text = f"# {long}\n\n{'z' * 400} https://example.org/{'p' * 300}\n\n| {'a' * 90} | {'b' * 90} |\n|---|---|\n| 1 | 2 |\n\n"
+    table = f"| {'a' * 90} | {'b' * 90} |\n|---|---|\n| 1 | 2 |\n\n"
+    text = f"# {long}\n\n{'z' * 400} https://example.org/{'p' * 300}\n\n{table}"
     code = f"```\n{'code ' * 80}\n```\n\nمحمد بن موسى الخوارزمي wrote this.\n"
     chunk = shelf.document(f"{'d' * 300}.md", [text, code], title=long, entity=one, headings=[(1, long)])
     shelf.mention(chunk[0], one, long)

@@ -1,0 +1,26 @@
+"""Our own plugin hooks, on one screen. A plugin is any installed package with an entry point in ``llm_graphrag``.
+
+    hookimpl = pluggy.HookimplMarker("llm_graphrag")
+
+    @hookimpl
+    def register_extractors(register):
+        register("shouting", lambda text: [m.span() for m in re.finditer(r"[A-Z]{4,}", text)])
+
+Our own parts register through the same hooks (see plugins.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from pluggy import HookspecMarker
+
+hookspec = HookspecMarker("llm_graphrag")
+
+NameFinder = Callable[[str], Iterable[tuple[int, int]]]
+"""Text in, spans of names out (code points, end exclusive). Code and links are blanked in the text it is given."""
+
+
+@hookspec
+def register_extractors(register: Callable[[str, NameFinder], None]) -> None:
+    """Offer a way to find names in text; a knowledge base chooses one: ``llm graphrag init --names NAME``."""
