@@ -37,6 +37,12 @@ def value(text: str) -> Markup:
     return shown
 
 
+def heading_path(heading: str, title: str = "") -> str:
+    """``A > B`` as a path, without the document's title, which stands beside it."""
+    steps = heading.split(" > ")
+    return " › ".join(steps[1:] if title and steps[0] == title else steps)
+
+
 def parts(pieces: Sequence[tuple[str, bool]]) -> Markup:
     """A snippet: marked pieces in <mark>."""
     return Markup("").join(Markup("<mark>{}</mark>").format(text) if on else escape(text) for text, on in pieces)

@@ -103,14 +103,16 @@ def place(row: sqlite3.Row) -> int:
     return int(json.loads(row["detail"]).get("at", [row["start"]])[0])
 
 
-def targets(kb: KnowledgeBase) -> dict[str, str | None]:
-    """What each link leads to: as written → path of the note, or ``→ name`` of an entity without one."""
+def targets(kb: KnowledgeBase, path: str = "%") -> dict[str, str]:
+    """What each link (of one note) leads to: as written → path of the note, or ``→ name`` of an entity without one."""
     rows = kb.connection.execute(
-        """SELECT v.detail, v.start, c.text, d.path, e.name FROM kg_evidence v JOIN kg_chunks c ON c.id = v.chunk
+        """SELECT v.detail, c.text, d.path, e.name FROM kg_evidence v JOIN kg_chunks c ON c.id = v.chunk
+           JOIN kg_documents own ON own.id = c.document
            LEFT JOIN kg_entities e ON e.id = v.tail_entity LEFT JOIN kg_documents d ON d.entity = e.id
-           WHERE v.link_key IS NOT NULL ORDER BY v.id"""
+           WHERE v.link_key IS NOT NULL AND own.path LIKE ?""",
+        [path],
     )
-    found: dict[str, str | None] = {}
+    found: dict[str, str] = {}
     for row in rows:
         start, end = json.loads(row["detail"])["at"]
         found[row["text"][start:end]] = row["path"] or f"→ {row['name']}"

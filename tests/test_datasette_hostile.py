@@ -165,6 +165,13 @@ def test_values_link_only_to_the_web() -> None:
         assert "<a" not in markup.value(text)
 
 
+def test_a_heading_path_does_not_repeat_the_title() -> None:
+    assert markup.heading_path("Point > The lens > Paris", "Point") == "The lens › Paris"
+    assert markup.heading_path("Point", "Point") == ""
+    assert markup.heading_path("The lens", "Point") == "The lens"
+    assert markup.heading_path("") == ""
+
+
 def test_markdown_is_rendered_without_html() -> None:
     text = markup.rendered(
         "# T\n\n<b>x</b> [a](javascript:x) [b](https://b.example) ![p](https://p.example/1.png) [c](other.md)\n\n"

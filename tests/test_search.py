@@ -70,7 +70,8 @@ def test_operators_are_words(notes: KnowledgeBase) -> None:
 
 def test_advanced_gives_operators_a_meaning(notes: KnowledgeBase) -> None:
     assert found(notes, "park NOT budget NOT lamp", advanced=True) == ["n.md"]
-    assert found(notes, '"coated with" OR lam*', advanced=True) == ["coat.md", "home/list.md"]
+    assert set(found(notes, '"coated with" OR lam*', advanced=True)) == {"coat.md", "home/list.md"}
+    assert set(found(notes, "(budget OR lamp) AND park", advanced=True)) == {"work/plan.md", "home/list.md"}
 
 
 @pytest.mark.parametrize(
@@ -85,7 +86,7 @@ def test_an_advanced_mistake_is_one_sentence_with_its_position(
     assert "fts5" not in str(caught.value)
 
 
-@pytest.mark.parametrize("query", ["tier1-test AND unicode", "a OR b-c", "a NEAR/2 b", "title:ana"])
+@pytest.mark.parametrize("query", ["tier1-test AND unicode", "zz OR b-c", "a NEAR/2 b", "title:ana"])
 def test_advanced_quotes_words(notes: KnowledgeBase, query: str) -> None:
     assert search(notes.connection, query, advanced=True) == []
 
@@ -156,8 +157,8 @@ def test_since_is_a_date(notes: KnowledgeBase, since: str) -> None:
 def test_a_hit_says_where_and_why(notes: KnowledgeBase) -> None:
     (hit,) = search(notes.connection, "silver coating")
     assert (hit.title, hit.heading, hit.line) == ("Coat", "Coat", 1)
-    assert "".join(text for text, _ in hit.snippet).endswith("The mirror was coated with silver in 1890. ")
-    assert [text for text, marked in hit.snippet if marked] == ["coated", "silver"]
+    assert "".join(text for text, _ in hit.snippet).endswith("The mirror was coated with silver in 1890.")
+    assert [text for text, marked in hit.snippet if marked] == ["Coat", "coated", "silver"]
     assert hit.reasons.keys() <= {"words", "names", "graph", "bridges"}
     assert sum(hit.reasons.values()) == pytest.approx(hit.score, abs=1e-4)
 
@@ -186,8 +187,7 @@ def test_an_empty_knowledge_base_finds_nothing(kb: KnowledgeBase) -> None:
 def test_a_snippet_is_one_line_without_control_characters() -> None:
     term = Term("red", frozenset(), 1.0)
     parts = snippet("Be \x1b[31mred\x1b[0m\n\nand\tcalm\u202e.", [term])
-    assert parts == (("Be [31", False), ("mred", False), ("[0m and calm.", False)) or "\x1b" not in str(parts)
-    assert "\n" not in "".join(text for text, _ in parts)
+    assert "".join(text for text, _ in parts) == "Be [31mred[0m and calm."
 
 
 def test_a_long_sentence_is_cut_around_the_match() -> None:
@@ -199,7 +199,7 @@ def test_a_long_sentence_is_cut_around_the_match() -> None:
 
 def test_chinese_words_are_marked() -> None:
     parts = snippet("古い。東京都の人口は多い。", [Term("東京", frozenset(), 1.0), Term("京都", frozenset(), 1.0)], 8)
-    assert [text for text, marked in parts if marked] == ["東京", "都"]
+    assert [text for text, marked in parts if marked] == ["東京都"]
 
 
 def test_visible() -> None:
@@ -217,7 +217,7 @@ def filled(run, vault):  # type: ignore[no-untyped-def]
 
 def test_search_prints_place_and_snippet(filled) -> None:  # type: ignore[no-untyped-def]
     output = filled("search", "silver coating").output
-    assert output == " 1. vault/coat.md:1  Coat\n    # Coat Some prose first. The mirror was coated with silver in 1890. \n"
+    assert output == " 1. vault/coat.md:1  Coat\n    # Coat Some prose first. The mirror was coated with silver in 1890.\n"
 
 
 def test_terminal_is_not_steered_by_notes(filled) -> None:  # type: ignore[no-untyped-def]
@@ -229,7 +229,7 @@ def test_terminal_is_not_steered_by_notes(filled) -> None:  # type: ignore[no-un
 
 def test_search_json(filled) -> None:  # type: ignore[no-untyped-def]
     (hit,) = json.loads(filled("search", "silver coating", "--json").output)
-    assert (hit["uri"], hit["line"], hit["matched"]) == ("vault/coat.md", 1, ["coated", "silver"])
+    assert (hit["uri"], hit["line"], hit["matched"]) == ("vault/coat.md", 1, ["Coat", "coated", "silver"])
 
 
 def test_empty_query_gives_a_hint(filled) -> None:  # type: ignore[no-untyped-def]

@@ -60,7 +60,7 @@ class Searched:
     chunks: int
     entities: int
     words: tuple[str, ...]
-    linked: tuple[str, ...]  # entities that the question names
+    linked: tuple[str, ...]  # names in the question that the knowledge base has
     unknown: tuple[str, ...]  # names in the question that the knowledge base does not have
 
 
@@ -163,7 +163,7 @@ def _searched(connection: sqlite3.Connection, plan: Plan) -> Searched:
         chunks=plan.total,
         entities=_count(connection, "kg_entities"),
         words=tuple(term.text.rstrip("*") for term in plan.terms),
-        linked=tuple(dict.fromkeys(m.candidates[0].name for m in plan.mentions if m.candidates)),
+        linked=tuple(dict.fromkeys(m.text for m in plan.mentions if m.candidates)),
         unknown=tuple(dict.fromkeys(m.text for m in plan.mentions if not m.candidates)),
     )
 

@@ -1,9 +1,9 @@
 """The facts that join the passages of an answer, each with the sentence that states it.
 
 Who is looked at: the entities that the question names, and those that the cited notes
-are about. Shown are the triples between two of them, and the attributes of the named
-ones that the question asks for by a word. A fact prefers, of its quotes, one that
-stands in a cited passage, so that its number can be given.
+are about. Shown are the facts of the named ones that the question asks for by a word
+(``employer``), then the triples between two of all. A fact prefers, of its quotes, one
+that stands in a cited passage, so that its number can be given.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ LIMIT = 12
 HUB = 5_000  # facts; an entity with more joins everything with everything
 
 TRIPLES = """
-    SELECT t.id, h.name, t.relation, a.name
+    SELECT 'triple', t.id, h.name, t.relation, a.name
     FROM json_each(:entities) f
     CROSS JOIN kg_triples t ON t.head = f.value
     CROSS JOIN kg_entities h ON h.id = t.head
@@ -32,14 +32,27 @@ TRIPLES = """
     ORDER BY t.evidence DESC, h.name, t.relation, a.name
     LIMIT :limit
 """
-ATTRIBUTES = """
-    SELECT t.id, h.name, t.attribute, t.value
+ASKED = """
+    SELECT 'triple' AS kind, t.id AS id, h.name AS head, t.relation AS relation, a.name AS tail
     FROM json_each(:entities) f
-    CROSS JOIN kg_attributes t ON t.entity = f.value
+    CROSS JOIN kg_triples t ON t.head = f.value AND t.relation = :relation
+    CROSS JOIN kg_entities h ON h.id = t.head
+    CROSS JOIN kg_entities a ON a.id = t.tail
+    UNION ALL
+    SELECT 'triple', t.id, h.name, t.relation, a.name
+    FROM json_each(:entities) f
+    CROSS JOIN kg_triples t ON t.tail = f.value AND t.relation = :relation
+    CROSS JOIN kg_entities h ON h.id = t.head
+    CROSS JOIN kg_entities a ON a.id = t.tail
+    UNION ALL
+    SELECT 'attribute', t.id, h.name, t.attribute, t.value
+    FROM json_each(:entities) f
+    CROSS JOIN kg_attributes t ON t.entity = f.value AND t.attribute = :relation
     CROSS JOIN kg_entities h ON h.id = t.entity
-    ORDER BY h.name, t.attribute, t.value
-    LIMIT 200
+    ORDER BY 1 DESC, 3, 5
+    LIMIT :limit
 """
+RELATIONS = "SELECT kind, item FROM kg_counts WHERE kind IN ('relation', 'attribute') ORDER BY n DESC, item LIMIT 2000"
 EVIDENCE = """
     SELECT e.quote, e.chunk, e.start, c.line, c.text, d.uri
     FROM kg_evidence e
@@ -73,15 +86,26 @@ def joining(
     terms: Sequence[Term],
 ) -> list[Fact]:
     """Return the facts among the entities ``named`` and ``about``; ``cited`` is chunk -> number of its citation."""
+    rows: dict[tuple[str, int], sqlite3.Row] = {}
+    asked = {"entities": json.dumps(sorted(named)), "limit": LIMIT}
+    for relation in _asked_for(connection, terms) if named else ():
+        for row in connection.execute(ASKED, asked | {"relation": relation}):
+            rows[row[0], row[1]] = row
     among = {"entities": json.dumps(sorted({*named, *about})), "hub": HUB, "limit": LIMIT}
-    rows = [("triple", row) for row in connection.execute(TRIPLES, among)]
-    asked = connection.execute(ATTRIBUTES, {"entities": json.dumps(sorted(named))}).fetchall()
-    rows += [("attribute", row) for row in asked if rate(row[2].replace("_", " "), terms) > 0][:LIMIT]
-    return [fact for kind, row in rows if (fact := _with_quote(connection, kind, row, cited)) is not None]
+    for row in connection.execute(TRIPLES, among):
+        rows.setdefault((row[0], row[1]), row)
+    facts = (_with_quote(connection, row, cited) for row in list(rows.values())[: 2 * LIMIT])
+    return [fact for fact in facts if fact is not None]
 
 
-def _with_quote(connection: sqlite3.Connection, kind: str, row: sqlite3.Row, cited: Mapping[int, int]) -> Fact | None:
-    fact, head, relation, tail = row
+def _asked_for(connection: sqlite3.Connection, terms: Sequence[Term]) -> list[str]:
+    """The relations and attributes that the question says a word of."""
+    names = dict.fromkeys(row[1] for row in connection.execute(RELATIONS))
+    return [name for name in names if rate(name.replace("_", " "), terms) > 0][:LIMIT]
+
+
+def _with_quote(connection: sqlite3.Connection, row: sqlite3.Row, cited: Mapping[int, int]) -> Fact | None:
+    kind, fact, head, relation, tail = row
     sql = EVIDENCE.format(column="triple" if kind == "triple" else "attribute")
     stated = connection.execute(sql, {"fact": fact, "chunks": json.dumps(sorted(cited))}).fetchone()
     if stated is None:

@@ -101,6 +101,9 @@ def _print(report: Report, dry_run: bool, verbose: bool, as_json: bool) -> None:
         return
     for action, path in report.planned:
         click.echo(f"{action:8} {printable(path)}")
+    for split in report.splits if verbose else ():
+        values = printable(" | ".join(split.values))
+        click.echo(f"splits   {printable(split.path)}:{split.line}: {printable(split.key)}: {values}")
     counted = {
         "new": report.new,
         "changed": report.changed,

@@ -38,8 +38,8 @@ FUNCTION_WORDS = frozenset(
     one only or other others our out over per perhaps please rather same second she should since so some someone
     sometimes soon still such than that the their them then there therefore these they this those though three
     through throughout thus to today together too toward two under unless unlike until up upon us usually very was
-    tomorrow tonight yesterday we were what when whenever where whereas whether which while who whom whose why will with within without would
-    yes yet you your""".split()
+    tomorrow tonight yesterday we were what when whenever where whereas whether which while who whom whose why will
+    with within without would yes yet you your""".split()
 )
 
 # What a list of things to do begins with; too rare in reference texts to be in the counted list.

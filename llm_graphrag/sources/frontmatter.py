@@ -26,6 +26,7 @@ from .note import Alias, Tag, Warning
 
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _OPEN = re.compile(r"---[ \t]*\n")
+_UNCLOSED = re.compile(r"---[ \t]*\n[\w\"'@$][^:\n]{0,200}:(?:[ \t].*)?$", re.MULTILINE)
 _CLOSE = re.compile(r"^(?:---|\.\.\.)[ \t]*$", re.MULTILINE)
 _ENTRY = re.compile(r"^(?:([\w\"'@$][^:\n]{0,200}?)[ \t]*:(?=[ \t]|$)|(?=[^\s#\-]))", re.MULTILINE)
 _KEY_LINE = re.compile(r"([\w\"'@$][^:\n]{0,200}?)[ \t]*:(?:[ \t]+(.*))?$")
@@ -75,6 +76,8 @@ def read_frontmatter(text: str) -> Frontmatter:
     """Read the metadata block of ``text``, and a second one if it follows directly."""
     result = Frontmatter()
     if not (block := _block(text, 0)):
+        if _UNCLOSED.match(text):
+            result.warnings.append(Warning(1, "metadata block is not closed by a line '---'; read as text"))
         return result
     _Reader(text, result).read(*block)
     if result.span is None:

@@ -22,7 +22,7 @@ from ..store import documents as document_store
 from ..store import schema
 from ..store.connection import transaction
 from ..text.normalise import is_blank
-from . import files, places
+from . import files, places, preview
 from .dialects import DIALECTS, PLAIN, Dialect, detect, note_name
 from .markdown import parse_note
 from .note import Note
@@ -128,12 +128,13 @@ class Ingest:
         in_scope = [path for path in stored if places.within(path, only) and not seen.may_be_there(path)]
         plan = compare(seen.fresh, stored, in_scope, self._reading(dialect))
         self._count(plan)
+        paths = [seen.found[step.path].path for step in plan.steps]
         if options.dry_run:
+            self._preview(plan.steps, paths, dialect)
             return
         with transaction(self.connection):
             source = self._source(root, dialect)
         name = self.connection.execute("SELECT name FROM kg_sources WHERE id = ?", [source]).fetchone()[0]
-        paths = [seen.found[step.path].path for step in plan.steps]
         readings = read_files(paths, dialect, self.template, options.workers)
         self._write(self._items(name, source, plan.steps, readings, dialect), len(plan.steps))
         if only is None:
@@ -145,6 +146,16 @@ class Ingest:
             self.report.removed += len(plan.gone)
         else:
             self.report.gone += [document.uri for document in plan.gone]
+
+    def _preview(self, steps: Sequence[Step], paths: Sequence[Path], dialect: Dialect) -> None:
+        """Read what would be written for what the schema makes of it, if that is worth telling."""
+        if not preview.may_split(self.template):
+            return
+        for step, reading in zip(
+            steps, read_files(paths, dialect, self.template, self.options.workers), strict=True
+        ):
+            if reading.note is not None:
+                self.report.splits += preview.splits(step.path, reading.note, reading.claims)
 
     def _stored(self, root: Path) -> dict[str, document_store.Stored]:
         row = self.connection.execute(

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ..settings import Settings
+from ..store import counts
 from ..store.connection import transaction
 from ..store.entities import BLOCKED_NAMES, Names
 from ..store.evidence import touch
@@ -82,6 +83,7 @@ def forget(connection: sqlite3.Connection, name: str, type_: str | None, never: 
             blocked = sorted({*get_setting(connection, BLOCKED_NAMES, []), key})
             put_setting(connection, BLOCKED_NAMES, blocked)
         settlement.finish()
+        counts.recount_facets(connection)
     return {"name": rows[0]["name"], "type": rows[0]["type"], **removed, "blocked": never}
 
 

@@ -15,6 +15,16 @@ class Remark:
     line: int | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Split:
+    """One value of a field that the schema reads as a list."""
+
+    path: str
+    line: int
+    key: str
+    values: tuple[str, ...]
+
+
 @dataclass(slots=True)
 class Report:
     """Counts and reasons of one run; ``skipped`` are files that were not read, by path."""
@@ -30,6 +40,7 @@ class Report:
     ignored: int = 0
     warnings: list[Remark] = field(default_factory=list)
     planned: list[tuple[str, str]] = field(default_factory=list)  # dry run: (action, path)
+    splits: list[Split] = field(default_factory=list)  # dry run: values that would become several facts
     totals: dict[str, int] = field(default_factory=dict)
 
     def uncount(self, action: str) -> None:

@@ -21,6 +21,8 @@ __all__ = ["sentence_around", "sentence_spans"]
 Span = tuple[int, int]
 
 _LINE = re.compile(r"[^\n]*\n?")
+_MATTER = re.compile(r"---[ \t]*\n(?:.*\n)*?(?:---|\.\.\.)[ \t]*(?:\n|\Z)")
+_SECOND = re.compile(r"\s*^(?=---[ \t]*\n[\w\"'@$][^:\n]*:(?:\s|$))", re.MULTILINE)
 _FENCE = re.compile(r"\s*(?:[-*+]\s+|>\s*)*(```+|~~~+)")
 _ALONE = re.compile(r"\s*(?:#{1,6}\s|\||[-*_=~+:|\s]{3,}$|[\w][\w /-]{0,40}::\s)")  # heading, table row, rule, field
 _ITEM = re.compile(r"\s*(?:[-*+•]|\d{1,3}[.)]|[a-zA-Z][.)])\s+")
@@ -45,17 +47,25 @@ _UNLESS_CAPITAL = frozenset(  # goes on unless a capital follows
 )
 
 
+def _matter_end(text: str) -> int:
+    """Where the frontmatter ends, and a second block that follows it directly."""
+    first = _MATTER.match(text)
+    gap = _SECOND.match(text, first.end()) if first else None
+    second = _MATTER.match(text, gap.end()) if gap else None
+    return second.end() if second else first.end() if first else 0
+
+
 def _blocks(text: str) -> Iterator[tuple[int, int, bool]]:
     """Spans of blocks, with whether they are prose, to be cut at full stops."""
     start: int | None = None
     fence = ""
-    matter = text.startswith("---\n")
+    matter_end = _matter_end(text)
     quoted = False
     for match in _LINE.finditer(text):
         line, begin, end = match[0], match.start(), match.end()
         if not line:
             break
-        body = line.strip()
+        body, matter = line.strip(), begin < matter_end
         opening = _FENCE.match(line) if "```" in line or "~~~" in line else None
         verbatim = bool(fence) or opening is not None or matter
         alone = bool(body) and (verbatim or ((body[0] in "#|-*_=~+:" or "::" in line) and bool(_ALONE.match(line))))
@@ -73,8 +83,6 @@ def _blocks(text: str) -> Iterator[tuple[int, int, bool]]:
                 start = None
         if opening is not None and not matter:
             fence = "" if fence and opening[1].startswith(fence) else fence or opening[1]
-        if matter and begin and body in ("---", "..."):
-            matter = False
     if start is not None:
         yield start, len(text), True
 
