@@ -46,8 +46,8 @@ demo: $(VENV)/.demo
 	$(call show,init --template general)
 	$(call show,add examples/vault)
 	$(call show,search "silver coating")
-	$(call show,ask --no-llm "Who grinds the mirror of the Heron telescope?")
-	$(call show,ask --no-llm "In which town does the person who pays for the dome live?")
+	$(call show,ask "Who grinds the mirror of the Heron telescope?")
+	$(call show,ask "In which town does the person who pays for the dome live?")
 	$(call show,entity "Heron telescope")
 	@echo
 ifeq ($(SERVE),1)

@@ -34,7 +34,7 @@ from llm_graphrag.routes import fusion
 from llm_graphrag.routes.hits import Plan, Proposal
 from llm_graphrag.routes.passages import passages
 from llm_graphrag.routes.registry import run
-from llm_graphrag.routes.search import prepare
+from llm_graphrag.routes.search import prepare, rank
 
 SETS = ("2wiki_hippo1000", "hotpot_pool", "musique_pool", "xquad_en", "cookbook_docs")
 DEPTH = 60  # chunks asked for, so that ten different passages are among them
@@ -98,7 +98,7 @@ def ranked_passages(of: Set, ranked: list[Proposal]) -> list[str]:
 
 METHODS = {
     "full text": lambda of, plan: passages(of.kb.connection, plan, DEPTH),
-    "search": lambda of, plan: fusion.fuse(of.kb.connection, plan, k=DEPTH),
+    "search": lambda of, plan: rank(of.kb.connection, plan, DEPTH),
 }
 
 
@@ -126,24 +126,37 @@ def score(gold: list[str], ranked: list[str]) -> dict[str, float]:
 # -- fitting the weights --------------------------------------------------------------------------------
 
 
-def tune(sets: list[Set], rounds: int = 3, decay: float = 1e-3) -> dict[str, float]:
+def tune(sets: list[Set], rounds: int = 3, decay: float = 1e-2) -> dict[str, tuple[float, float]]:
     """Fit the weights on the train halves: the weights that rank are those that chose the parents.
 
     Maximises the mean log likelihood of the gold passages (of each its best chunk) under a softmax over the candidates
-    of a question; every set weighs the same.
+    of a question, no weight below 0; every set weighs the same.
     """
     weights = dict(fusion.WEIGHTS)
     prepared = [(of, q, *_found(of, q["question"])) for of in sets for q in of.questions if q["split"] == "train"]
     for number in range(rounds):
         examples = []
         for of, question, plan, found, start in prepared:
-            parents = fusion.parents_of(fusion.weigh(start, weights))
+            named = fusion.namedness(plan)
+            parents = fusion.parents_of(fusion.weigh(start, fusion.blend(weights, named)))
             signals = fusion.candidates(of.kb.connection, plan, found, parents)
             gold = {passage: place for place, passage in enumerate(dict.fromkeys(question["gold_ids"]))}
-            examples.append((of.name, signals, {c: gold.get(of.passage_of[c], -1) for c in signals}))
+            examples.append(Example(of.name, named, signals, {c: gold.get(of.passage_of[c], -1) for c in signals}))
         weights = fit(examples, tuple(fusion.WEIGHTS), decay)
-        print(f"round {number + 1}: " + json.dumps({name: round(w, 2) for name, w in weights.items()}), flush=True)
+        print(
+            f"round {number + 1}:", {name: (round(a, 2), round(b, 2)) for name, (a, b) in weights.items()}, flush=True
+        )
     return weights
+
+
+@dataclass(frozen=True)
+class Example:
+    """The candidates of a question; ``gold`` is chunk -> number of its gold passage, -1 if it is none."""
+
+    set: str
+    named: float
+    signals: fusion.Signals
+    gold: dict[int, int]
 
 
 def _found(of: Set, question: str) -> tuple[Plan, dict[str, list[Proposal]], fusion.Signals]:
@@ -152,19 +165,19 @@ def _found(of: Set, question: str) -> tuple[Plan, dict[str, list[Proposal]], fus
     return plan, found, fusion.candidates(of.kb.connection, plan, found, fusion.first(found))
 
 
-def fit(
-    examples: list[tuple[str, fusion.Signals, dict[int, int]]], names: tuple[str, ...], decay: float
-) -> dict[str, float]:
-    """Return the weights for (set, signals of the candidates, chunk -> number of its gold passage or -1)."""
+def fit(examples: list[Example], names: tuple[str, ...], decay: float) -> dict[str, tuple[float, float]]:
+    """Return the two weights of every signal."""
     import numpy as np
     from scipy.optimize import minimize
 
-    examples = [e for e in examples if any(g >= 0 for g in e[2].values())]
-    per_set = {name: sum(e[0] == name for e in examples) for name, _, _ in examples}
-    x = np.array([[s.get(n, 0.0) for n in names] for _, signals, _ in examples for s in signals.values()])
-    gold = np.array([g for _, signals, of in examples for g in (of[c] for c in signals)])
-    question = np.repeat(np.arange(len(examples)), [len(signals) for _, signals, _ in examples])
-    weight = np.array([1 / per_set[name] / len(per_set) for name, _, _ in examples])
+    examples = [e for e in examples if any(g >= 0 for g in e.gold.values())]
+    per_set = {e.set: sum(other.set == e.set for other in examples) for e in examples}
+    plain = np.array([[s.get(n, 0.0) for n in names] for e in examples for s in e.signals.values()])
+    gold = np.array([e.gold[c] for e in examples for c in e.signals])
+    question = np.repeat(np.arange(len(examples)), [len(e.signals) for e in examples])
+    named = np.array([e.named for e in examples])[question][:, None]
+    x = np.hstack([(1 - named) * plain, named * plain])
+    weight = np.array([1 / per_set[e.set] / len(per_set) for e in examples])
     scale = x.std(axis=0) + 1e-9
     x = x / scale
     rows = np.flatnonzero(gold >= 0)
@@ -181,8 +194,9 @@ def fit(
         pull[rows] = share[group] * p[rows] / likely[group]
         return -(share * np.log(likely)).sum() + decay * v @ v, x.T @ (weight[question] * p - pull) + 2 * decay * v
 
-    best = minimize(loss, np.zeros(len(names)), jac=True, method="L-BFGS-B").x / scale
-    return {name: float(w) for name, w in zip(names, best, strict=True)}
+    start = np.zeros(2 * len(names))
+    best = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=[(0, None)] * len(start)).x / scale
+    return {name: (float(best[i]), float(best[len(names) + i])) for i, name in enumerate(names)}
 
 
 def main() -> None:

@@ -15,7 +15,7 @@ from llm_graphrag.routes.search import HINT, prepare, rank, show
 
 CLOCK = "Ana Ruiz repaired the harbour clock in 1999."
 NOTES = {
-    "long.md": f"# Tides\n\n{'Filler sentence about tides. ' * 200}\n\n## Clock\n\n{CLOCK}\n\n{'More on ropes. ' * 200}",
+    "long.md": f"# Tides\n\n{'Filler on tides. ' * 300}\n\n## Clock\n\n{CLOCK}\n\n{'More on ropes. ' * 200}",
     "again.md": f"# Diary\n\nWind today.\n{CLOCK} Rain later.",
     "Ana Ruiz.md": "---\nemployer: \"[[Blue Harbour]]\"\nborn: 1961\n---\nShe likes tea.",
     "Blue Harbour.md": "# Blue Harbour\n\nA yard.",
@@ -55,12 +55,14 @@ def test_a_fact_of_the_frontmatter_is_quoted_as_it_stands(notes: KnowledgeBase) 
 
 def test_an_attribute_that_is_asked_for_is_shown(notes: KnowledgeBase) -> None:
     answer = ask(notes.connection, "When was Ana Ruiz born?")
-    assert [(f.kind, f.relation, f.tail) for f in answer.facts if f.kind == "attribute"] == [("attribute", "born", "1961")]
+    assert [(f.kind, f.relation, f.tail) for f in answer.facts if f.kind == "attribute"] == [
+        ("attribute", "born", "1961")
+    ]
     assert ask(notes.connection, "Does Ana Ruiz like tea?").searched.linked == ("Ana Ruiz",)
 
 
 def test_passages_are_in_reading_order_and_what_is_cut_is_counted(notes: KnowledgeBase) -> None:
-    plan = prepare(notes.connection, "Who repaired the harbour clock? Filler sentence about tides and ropes.")
+    plan = prepare(notes.connection, "Who repaired the harbour clock? Filler on tides and ropes.")
     hits = show(notes.connection, plan, rank(notes.connection, plan, 8), 8)
     context = build(notes.connection, hits, plan.terms, budget=700)
     assert context.cut == len(hits) - len(context.passages) > 0
@@ -107,7 +109,9 @@ def test_one_entity_without_facts(kb: KnowledgeBase, vault) -> None:  # type: ig
 
 def test_an_entity_without_any_passage(kb: KnowledgeBase) -> None:
     kb.connection.execute("INSERT INTO kg_entities(name, key, origin) VALUES ('Lone', 'lone', 'user')")
-    kb.connection.execute("INSERT INTO kg_aliases(entity, name, key, kind, origin) VALUES (1, 'Lone', 'lone', 'name', 'user')")
+    kb.connection.execute(
+        "INSERT INTO kg_aliases(entity, name, key, kind, origin) VALUES (1, 'Lone', 'lone', 'name', 'user')"
+    )
     answer = ask(kb.connection, "Who is Lone?")
     assert (answer.verdict, answer.searched.linked, answer.searched.entities) == ("abstained", ("Lone",), 1)
 
@@ -142,7 +146,9 @@ def test_an_answer_is_stored(notes: KnowledgeBase) -> None:
     row = notes.connection.execute("SELECT * FROM kg_questions").fetchone()
     assert (row["id"], row["question"], row["verdict"]) == (answer.id, answer.question, "evidence")
     citations = notes.connection.execute("SELECT * FROM kg_citations ORDER BY number").fetchall()
-    assert [(c["uri"], c["line"], c["quote"]) for c in citations] == [(c.uri, c.line, c.quote) for c in answer.citations]
+    assert [(c["uri"], c["line"], c["quote"]) for c in citations] == [
+        (c.uri, c.line, c.quote) for c in answer.citations
+    ]
     for c in citations:
         chunk = notes.connection.execute("SELECT content_hash FROM kg_chunks WHERE id = ?", [c["chunk"]]).fetchone()
         assert chunk[0] == c["content_hash"]
@@ -229,7 +235,8 @@ def test_entity_shows_names_facts_and_sentences(filled) -> None:  # type: ignore
     output = filled("entity", "ana ruiz").output
     assert output.startswith("Ana Ruiz")
     assert "Notes about it: vault/Ana Ruiz.md\n" in output
-    assert "\nemployer →\n  Blue Harbour\n    employer: \"[[Blue Harbour]]\"  (vault/Ana Ruiz.md:2)\n" in output  # fmt: skip
+    assert "\nemployer →\n  Blue Harbour\n" in output
+    assert '    employer: "[[Blue Harbour]]"  (vault/Ana Ruiz.md:2)\n' in output
     assert "\nborn:\n  1961\n" in output
     assert "\n← employer\n  Ana Ruiz\n" in filled("entity", "Blue Harbour").output
 

@@ -112,8 +112,8 @@ def test_065_no_row_refers_to_a_deleted_fact(vault: Vault, kb: KnowledgeBase) ->
     kb.add([vault({"n.md": "boss:: [[Mira Holt]]\ncity:: Oslo\n", "o.md": "About [[n]] and Mira Holt."})])
     kb.forget("Mira Holt")
     assert {fact for fact in facts(kb)} == {("n", "city", "Oslo"), ("o", "links_to", "n")}
-    # The notes keep their text; FTS pages may keep deleted words, which no search finds.
-    assert [place for place in holds(kb, "Mira Holt") if "_fts_" not in place] == ["kg_chunks.text"]
+    # The notes keep their text, and quotes of other facts theirs; no table of names or facts holds it.
+    assert [place for place in holds(kb, "Mira Holt") if "_fts" not in place] == ["kg_chunks.text", "kg_evidence.quote"]
     assert kb.connection.execute("SELECT * FROM kg_names_fts WHERE kg_names_fts MATCH 'mira'").fetchall() == []
     assert kb.check() == []
 

@@ -139,8 +139,23 @@ def test_no_statement_reads_a_whole_table(notes: KnowledgeBase, name: str) -> No
 
 def test_counters_are_found_by_their_key(notes: KnowledgeBase) -> None:
     """``item`` has no affinity; without the + the planner would read every counter of the kind."""
-    steps = [row[3] for row in notes.connection.execute(f"EXPLAIN QUERY PLAN {view.ENTITIES_OF_CHUNKS}", {"nodes": "[1]"})]
+    steps = [
+        row[3] for row in notes.connection.execute(f"EXPLAIN QUERY PLAN {view.ENTITIES_OF_CHUNKS}", {"nodes": "[1]"})
+    ]
     counters = [step for step in steps if step.startswith("SEARCH n ")]
     assert counters
     assert all("kind=? AND item=?" in step for step in counters), steps
 
+
+def test_namedness_is_one_for_a_name_of_one_passage_and_less_for_a_common_one(notes: KnowledgeBase) -> None:
+    def named(question: str) -> float:
+        return fusion.namedness(prepare(notes.connection, question))
+
+    assert named("Where is the river Mur?") == 1.0
+    assert 0 < named("Who is Lena Holt?") < 1.0
+    assert named("when do we go out") == 0.0
+    assert fusion.blend({"a": (2.0, 4.0)}, 0.25) == {"a": 2.5}
+
+
+def test_weights_are_not_negative() -> None:
+    assert all(weight >= 0 for pair in fusion.WEIGHTS.values() for weight in pair)

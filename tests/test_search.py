@@ -12,7 +12,8 @@ from llm_graphrag.routes.search import HINT, search
 from llm_graphrag.routes.snippets import snippet, visible
 
 QUERIES = [
-    "park.", "ask-codex", "it's", 'foo"bar', "GB/s", "grammar::fa", "AND", "NOT", "OR", "a AND", "*", "-", ":", "(", ")",
+    "park.", "ask-codex", "it's",
+    'foo"bar', "GB/s", "grammar::fa", "AND", "NOT", "OR", "a AND", "*", "-", ":", "(", ")",
     "a*b", '"', "", "   ", "NEAR(", "col:x", "^x", "x^", "a + b", "{a b}:c", "C++", "C#", "what is this?", "a, b", "😀",
     "'; drop table f; --", "x" * 2000, "title: ana", "\x00", "\ud800", "a\nb",
 ]  # fmt: skip
@@ -77,9 +78,7 @@ def test_advanced_gives_operators_a_meaning(notes: KnowledgeBase) -> None:
 @pytest.mark.parametrize(
     ("query", "position"), [("NOT x", 1), ("(a OR b", 1), ("a NEAR/2 b AND", 12), ("a ) b", 3), ('"a', 1)]
 )
-def test_an_advanced_mistake_is_one_sentence_with_its_position(
-    notes: KnowledgeBase, query: str, position: int
-) -> None:
+def test_an_advanced_mistake_is_one_sentence_with_its_position(notes: KnowledgeBase, query: str, position: int) -> None:
     """Case 101."""
     with pytest.raises(ValueError, match=f"position {position}") as caught:
         search(notes.connection, query, advanced=True)
@@ -217,7 +216,9 @@ def filled(run, vault):  # type: ignore[no-untyped-def]
 
 def test_search_prints_place_and_snippet(filled) -> None:  # type: ignore[no-untyped-def]
     output = filled("search", "silver coating").output
-    assert output == " 1. vault/coat.md:1  Coat\n    # Coat Some prose first. The mirror was coated with silver in 1890.\n"
+    assert (
+        output == " 1. vault/coat.md:1  Coat\n    # Coat Some prose first. The mirror was coated with silver in 1890.\n"
+    )
 
 
 def test_terminal_is_not_steered_by_notes(filled) -> None:  # type: ignore[no-untyped-def]
@@ -240,7 +241,9 @@ def test_empty_query_gives_a_hint(filled) -> None:  # type: ignore[no-untyped-de
 
 def test_errors_are_one_line(filled) -> None:  # type: ignore[no-untyped-def]
     assert filled("search", "(a", "--advanced", exit_code=1).output.count("\n") == 1
-    assert filled("search", "a", "--where", "1;", exit_code=1).output.startswith("Error: --where takes one SQL condition")
+    assert filled("search", "a", "--where", "1;", exit_code=1).output.startswith(
+        "Error: --where takes one SQL condition"
+    )
     assert "Give a query, or --batch FILE." in filled("search", exit_code=2).output
 
 
@@ -261,3 +264,13 @@ def test_batch_goes_on_after_a_bad_line(filled, tmp_path) -> None:  # type: igno
     assert [row.get("line") for row in rows] == [1, 2, 3, None]
     assert rows[3]["id"] == 2
     assert [line.split(":")[0] for line in result.stderr.splitlines()] == ["line 1", "line 2", "line 3"]
+
+
+def test_one_note_does_not_fill_the_list(kb: KnowledgeBase, vault) -> None:  # type: ignore[no-untyped-def]
+    sections = "".join(f"## Part {i}\n\nThe tide tables of the harbour. {'Words. ' * 150}\n\n" for i in range(6))
+    kb.add([vault({"long.md": "# Long\n\n" + sections, "short.md": "# Short\n\nTide tables, and a harbour."})])
+    hits = search(kb.connection, "tide tables of the harbour", k=7)
+    assert "vault/short.md" in [hit.uri for hit in hits[:2]]
+    repeated = [hit.reasons.get("repeated", 0) for hit in hits if hit.uri == "vault/long.md"]
+    assert repeated[:3] == [0, -0.5, -1.0]
+    assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)

@@ -2,8 +2,9 @@
 
 Who is looked at: the entities that the question names, and those that the cited notes
 are about. Shown are the facts of the named ones that the question asks for by a word
-(``employer``), then the triples between two of all. A fact prefers, of its quotes, one
-that stands in a cited passage, so that its number can be given.
+(``employer``), then the triples between two of all, those of the named ones first. A
+fact prefers, of its quotes, one that stands in a cited passage, so that its number can
+be given.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from ..routes.words import rate
 
 __all__ = ["Fact", "joining"]
 
-LIMIT = 12
+LIMIT = 8
 HUB = 5_000  # facts; an entity with more joins everything with everything
 
 TRIPLES = """
@@ -29,7 +30,8 @@ TRIPLES = """
     CROSS JOIN kg_entities a ON a.id = t.tail
     WHERE t.tail IN (SELECT value FROM json_each(:entities)) AND t.tail <> t.head
       AND coalesce((SELECT n.n FROM kg_counts n WHERE n.kind = 'facts' AND n.item = +t.head), 0) <= :hub
-    ORDER BY t.evidence DESC, h.name, t.relation, a.name
+    ORDER BY t.head IN (SELECT value FROM json_each(:named)) OR t.tail IN (SELECT value FROM json_each(:named)) DESC,
+      t.evidence DESC, h.name, t.relation, a.name
     LIMIT :limit
 """
 ASKED = """
@@ -91,7 +93,7 @@ def joining(
     for relation in _asked_for(connection, terms) if named else ():
         for row in connection.execute(ASKED, asked | {"relation": relation}):
             rows[row[0], row[1]] = row
-    among = {"entities": json.dumps(sorted({*named, *about})), "hub": HUB, "limit": LIMIT}
+    among = {"entities": json.dumps(sorted({*named, *about})), "named": asked["entities"], "hub": HUB, "limit": LIMIT}
     for row in connection.execute(TRIPLES, among):
         rows.setdefault((row[0], row[1]), row)
     facts = (_with_quote(connection, row, cited) for row in list(rows.values())[: 2 * LIMIT])

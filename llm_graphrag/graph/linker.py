@@ -20,6 +20,7 @@ import sqlite3
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from ..facts.names import FUNCTION_WORDS
 from ..text.cjk import CJK_CLASS, CJK_RUN
 from ..text.fts import STOP_WORDS
 from ..text.normalise import name_key
@@ -31,6 +32,7 @@ MAX_WORDS = 12
 MAX_QUESTION = 4_000  # characters; names past them are not looked for
 MAX_CJK = 12
 CANDIDATES = 5
+NO_NAMES = STOP_WORDS | FUNCTION_WORDS
 METHODS = (("exact", 1.0), ("alias", 0.95), ("qualified", 0.9))
 
 _WORD = re.compile(f"(?:(?![{CJK_CLASS}])[^\\W_])+[+#]*")
@@ -144,12 +146,14 @@ class _Judge:
     def _trust(self, span: _Span, note: bool, chunks: int) -> float:
         if any(start <= span.start and span.end <= end for start, end in self.quoted):
             return 1.0
-        telling = [w for w in span.words if w.lower() not in STOP_WORDS]
+        telling = [w for w in span.words if w.lower() not in NO_NAMES]
         if not telling:
             return 1.0 if note and len(span.words) > 1 and _named(span.words[-1]) else 0.0
         if len(span.words) > 1:
             return 1.0 if any(map(_named, telling)) else 0.8 if note or self.caseless else 0.3
         word = span.words[0]
+        if word.istitle() and not self.question[: span.start].strip():  # a capital that opens the question
+            return 0.8 if note else 0.5
         if _named(word):
             return 1.0 if len(word) > 2 or note or word.isupper() else 0.0
         if not word.isascii() and CJK_RUN.match(word):
@@ -201,7 +205,7 @@ def _marked(question: str) -> Iterator[Mention]:
         yield Mention(match[group], *match.span(group))
     for match in _CAPITALISED.finditer(question):
         start, words = match.start(), match[0]
-        while words and (words.split()[0].lower() in STOP_WORDS or start == 0):
+        while words and (words.split()[0].lower() in NO_NAMES or start == 0):
             cut = len(words) - len(words.split(None, 1)[1]) if len(words.split()) > 1 else len(words)
             start, words = start + cut, words[cut:]
         words = words.rstrip(" .'’-")

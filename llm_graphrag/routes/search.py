@@ -1,7 +1,8 @@
 """Search: a question in, ranked passages out.
 
 ``prepare`` takes the question apart once; ``routes.fusion`` ranks; here the ranking
-becomes hits that can be shown. An advanced query (AND, OR, NOT, "phrases", prefix*)
+becomes hits that can be shown. Notes of one title count a little less each time they
+come again, so that one long note does not fill the list. An advanced query (AND, OR, NOT, "phrases", prefix*)
 says itself what is to be found, so it is ranked by words alone.
 """
 
@@ -14,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from ..graph.linker import link
 from ..graph.view import count_chunks
 from ..text.fts import advanced_query
-from .fusion import WEIGHTS, fuse
+from .fusion import WEIGHTS, blend, fuse, namedness
 from .hits import Hit, Plan, Proposal
 from .passages import passages
 from .scope import scope
@@ -25,10 +26,18 @@ __all__ = ["HINT", "prepare", "rank", "search", "show"]
 
 HINT = "Nothing to search for: give a few words, or a question."
 MAX_HITS = 1_000
+REPEATED = 0.5  # taken off the score for each passage of the same title before, at most MOST_REPEATED times
+MOST_REPEATED = 4
 GROUPS = {"words": "words", "coverage": "words", "named": "names", "mass": "graph", "bridge": "bridges"}
 
+PLACES = """
+    SELECT c.id, d.uri, c.seq, d.title
+    FROM json_each(:chunks) f
+    CROSS JOIN kg_chunks c ON c.id = f.value
+    CROSS JOIN kg_documents d ON d.id = c.document
+"""
 SHOWN = """
-    SELECT c.id, c.document, d.uri, d.title, c.heading, c.line, c.seq, c.text
+    SELECT c.id, c.document, d.uri, d.title, c.heading, c.line, c.text
     FROM json_each(:chunks) f
     CROSS JOIN kg_chunks c ON c.id = f.value
     CROSS JOIN kg_documents d ON d.id = c.document
@@ -75,33 +84,56 @@ def prepare(
 
 
 def rank(connection: sqlite3.Connection, plan: Plan, k: int) -> list[Proposal]:
-    """Return the best passages of a plan with their scores, at least k if there are so many."""
+    """Return the best passages of a plan with their scores, at least k if there are so many.
+
+    Equal scores are ordered by document and place, so that ids do not matter.
+    """
+    k = max(0, min(k, MAX_HITS))
     if plan.match is not None:
-        return passages(connection, plan, max(0, min(k, MAX_HITS)))
-    return fuse(connection, plan, k=k)
+        return _ordered(connection, passages(connection, plan, k), 0.0)
+    return _ordered(connection, fuse(connection, plan, k=k), REPEATED)
+
+
+def _ordered(connection: sqlite3.Connection, ranked: Sequence[Proposal], repeated: float) -> list[Proposal]:
+    rows = connection.execute(PLACES, {"chunks": json.dumps([p.chunk for p in ranked])})
+    places = {chunk: ((uri, seq), title) for chunk, uri, seq, title in rows}
+
+    def order(p: Proposal) -> tuple[float, tuple[str, int]]:
+        return -round(p.score, 9), places[p.chunk][0]
+
+    seen: dict[str, int] = {}
+    spread = []
+    for p in sorted(ranked, key=order):
+        title = places[p.chunk][1]
+        times = min(seen.get(title, 0), MOST_REPEATED) if repeated else 0
+        seen[title] = seen.get(title, 0) + 1
+        signals = p.signals if not times else {**p.signals, "repeated": float(times)}
+        spread.append(Proposal(p.chunk, p.score - repeated * times, signals))
+    return sorted(spread, key=order)
 
 
 def show(connection: sqlite3.Connection, plan: Plan, ranked: Sequence[Proposal], k: int) -> list[Hit]:
-    """Return the first k as hits. Equal scores are ordered by document and place, whatever the ids are."""
-    rows = {r[0]: r for r in connection.execute(SHOWN, {"chunks": json.dumps([p.chunk for p in ranked])})}
-    known = [p for p in ranked if p.chunk in rows]
-    known.sort(key=lambda p: (-round(p.score, 9), rows[p.chunk][2], rows[p.chunk][6]))
+    """Return the first k as hits."""
+    first = ranked[: max(0, k)]
+    rows = {row[0]: row for row in connection.execute(SHOWN, {"chunks": json.dumps([p.chunk for p in first])})}
     hits = []
-    for p in known[: max(0, k)]:
-        chunk, document, uri, title, heading, line, _, text = rows[p.chunk]
+    for p in first:
+        chunk, document, uri, title, heading, line, text = rows[p.chunk]
         shown = snippet(text, plan.terms)
         hits.append(Hit(chunk, document, uri, title, heading, line, round(p.score, 6), shown, _reasons(plan, p)))
     return hits
 
 
 def _reasons(plan: Plan, proposal: Proposal) -> Mapping[str, float]:
-    """What each kind of signal added to the score."""
+    """What each kind of signal added to the score, or took off."""
     if plan.match is not None:
         return {"words": round(proposal.score, 6)}
     reasons: dict[str, float] = {}
-    for name, weight in WEIGHTS.items():
+    for name, weight in blend(WEIGHTS, namedness(plan)).items():
         added = weight * proposal.signals.get(name, 0.0)
         if added:
             group = next(shown for prefix, shown in GROUPS.items() if name.startswith(prefix))
             reasons[group] = reasons.get(group, 0.0) + added
+    if times := proposal.signals.get("repeated"):
+        reasons["repeated"] = -REPEATED * times
     return {group: round(added, 6) for group, added in reasons.items()}

@@ -61,6 +61,8 @@ class Writer:
         self.names = Names(connection)
         self.settlement = Settlement(connection, self.names)
         self.closed: dict[int, tuple[tuple[int, int], ...]] = {}  # spans not to be read for names, by document
+        self._matcher: NameMatcher[str] | None = None
+        self._seen = self._data_version()
 
     def write(self, items: Iterable[Item], now: str) -> Iterator[int]:
         """Write items in batches; yields how many are done after each."""
@@ -84,11 +86,12 @@ class Writer:
     def finish(self, progress: Progress, reparse: Callable[[str, str], Note]) -> None:
         """Look for names in what is new, and for new names in what is old; then count facets."""
         self._mark_older()
+        self._matcher = None
         waiting = [row[0] for row in self.connection.execute("SELECT id FROM kg_documents WHERE scanned = 0 ORDER BY id")]
-        matcher = self._matcher() if waiting else NameMatcher[str]([])
         for start in range(0, len(waiting), BATCH_DOCUMENTS):
             progress("names", start, len(waiting))
             with self._batch():
+                matcher = self._matcher = self._matcher or self._known_names()
                 for document in waiting[start : start + BATCH_DOCUMENTS]:
                     self._scan(document, matcher, reparse)
         with transaction(self.connection):
@@ -101,12 +104,24 @@ class Writer:
         """A transaction that settles before it commits, and forgets what it looked up if it fails."""
         try:
             with transaction(self.connection):
+                self._heed_others()
                 yield
                 mark_changed(self.settlement)
                 self.settlement.finish()
         except BaseException:
             self.names.clear()
             raise
+
+    def _heed_others(self) -> None:
+        """What was looked up is not trusted when another process has written since."""
+        version = self._data_version()
+        if version != self._seen:
+            self._seen, self._matcher = version, None
+            self.names.clear()
+            self.closed.clear()
+
+    def _data_version(self) -> int:
+        return int(self.connection.execute("PRAGMA data_version").fetchone()[0])
 
     def _write(self, item: Item, now: str) -> set[str]:
         """Write one document up to its claims; returns the name keys whose notes have to be named."""
@@ -178,7 +193,7 @@ class Writer:
 
     # -- names -----------------------------------------------------------------
 
-    def _matcher(self) -> NameMatcher[str]:
+    def _known_names(self) -> NameMatcher[str]:
         rows = self.connection.execute(
             """SELECT DISTINCT a.name FROM kg_aliases a JOIN kg_entities e ON e.id = a.entity
                WHERE a.kind <> 'spelling' AND (e.type <> '' OR e.origin IN ('user', 'import')
