@@ -3,7 +3,8 @@
     python benchmarks/distil_texts.py texts ...; python benchmarks/distil_texts.py teach ...      first, see there
     python benchmarks/distil_static.py texts.jsonl TEACH --tokenizer tokenizer.json [--dimensions 256]
 
-A static model is a table: one vector a word piece, a text is the sum of its rows, normalised. How the table comes to be:
+A static model is a table: one vector a word piece; a text is the sum of its rows, each times the square root of how
+often the piece occurs, normalised. How the table comes to be:
 
 1. Start: the teacher's vector of each piece alone, weighted by how rare the piece is (a / (a + p), Arora et al. 2017,
    "A simple but tough-to-beat baseline for sentence embeddings"), as model2vec does.
@@ -25,6 +26,7 @@ import argparse
 import hashlib
 import json
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -52,26 +54,27 @@ def useful(piece: str) -> bool:
 
 
 class Texts:
-    """Texts as piece ids beside the teacher's vectors: ``ids[start[i]:start[i+1]]`` and ``vectors[i]``."""
+    """Texts as distinct piece ids with the square roots of their counts, beside the teacher's vectors of the texts."""
 
     def __init__(self, texts: Path, teach: Path, pieces: WordPieces) -> None:
         rows = [json.loads(line) for line in texts.read_text(encoding="utf-8").splitlines()]
-        ids: list[list[int]] = []
+        counted: list[Counter[int]] = []
         vectors = []
         for file in sorted(teach.glob("[0-9]*.npy")):
             shard = np.load(file).astype(np.float32)
             first = int(file.stem) * 250
-            ids += [pieces.ids(row["text"]) or [0] for row in rows[first : first + len(shard)]]
+            counted += [Counter(pieces.ids(row["text"]) or [0]) for row in rows[first : first + len(shard)]]
             vectors.append(shard)
         self.vectors = torch.tensor(np.vstack(vectors))
-        self.lists = [torch.tensor(row) for row in ids]
-        self.counts = torch.bincount(torch.cat(self.lists), minlength=len(pieces.position)).float()
+        self.ids = [torch.tensor(list(counts)) for counts in counted]
+        self.weights = [torch.tensor(list(counts.values())).float().sqrt() for counts in counted]
+        self.counts = torch.bincount(torch.cat(self.ids), minlength=len(pieces.position)).float()
 
-    def batch(self, chosen: Any) -> tuple[Any, Any]:
-        """Flat ids and where each text starts, as an EmbeddingBag wants them."""
-        lists = [self.lists[i] for i in chosen.tolist()]
-        sizes = torch.tensor([0] + [len(row) for row in lists[:-1]])
-        return torch.cat(lists), sizes.cumsum(0)
+    def batch(self, chosen: Any) -> tuple[Any, Any, Any]:
+        """Flat ids, their weights, and where each text starts, as an embedding bag wants them."""
+        ids, weights = ([side[i] for i in chosen.tolist()] for side in (self.ids, self.weights))
+        sizes = torch.tensor([0] + [len(row) for row in ids[:-1]])
+        return torch.cat(ids), torch.cat(weights), sizes.cumsum(0)
 
 
 def start_table(tokens: Any, counts: Any, axes: Any) -> Any:
@@ -99,7 +102,7 @@ def loss(student: Any, teacher: Any) -> Any:
 
 
 def fit(table: Any, texts: Texts, targets: Any, epochs: int, rate: float, after: Any) -> Any:
-    """Gradient descent on the rows; the last tenth of the texts is held out and its loss printed."""
+    """Gradient descent on the rows; the last twentieth of the texts is held out and its loss printed."""
     torch.manual_seed(0)
     rows = torch.nn.Parameter(table.clone())
     adam = torch.optim.Adam([rows], lr=rate)
@@ -123,9 +126,10 @@ def fit(table: Any, texts: Texts, targets: Any, epochs: int, rate: float, after:
     return rows.detach()
 
 
-def pool(rows: Any, ids: Any, starts: Any) -> Any:
-    """Unit vectors of texts: the sums of their rows."""
-    return torch.nn.functional.normalize(torch.nn.functional.embedding_bag(ids, rows, starts, mode="sum"), dim=1)
+def pool(rows: Any, ids: Any, weights: Any, starts: Any) -> Any:
+    """Unit vectors of texts: the weighted sums of their rows."""
+    sums = torch.nn.functional.embedding_bag(ids, rows, starts, mode="sum", per_sample_weights=weights)
+    return torch.nn.functional.normalize(sums, dim=1)
 
 
 def quantise(table: Any) -> tuple[Any, Any]:
@@ -153,7 +157,7 @@ def main() -> None:
     parser.add_argument("--tokenizer", type=Path, required=True)
     parser.add_argument("--dimensions", type=int, default=256)
     parser.add_argument("--epochs", type=int, default=10)
-    parser.add_argument("--rate", type=float, default=2e-2)
+    parser.add_argument("--rate", type=float, default=3e-3)
     parser.add_argument("--out", type=Path, default=HERE)
     options = parser.parse_args()
     every = vocabulary(options.tokenizer)

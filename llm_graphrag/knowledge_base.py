@@ -159,6 +159,6 @@ class KnowledgeBase:
 
     def totals(self) -> dict[str, int]:
         """How much of everything there is."""
-        from .sources.ingest import totals
+        from .sources.totals import totals
 
         return totals(self.connection)

@@ -48,7 +48,9 @@ def test_064_notes_of_one_name_are_notes_of_their_own(vault: Vault, kb: Knowledg
         }
     )
     assert kb.add([folder]).new == 6
-    rows = kb.connection.execute("SELECT d.path, e.name, d.entity FROM kg_documents d JOIN kg_entities e ON e.id = d.entity")
+    rows = kb.connection.execute(
+        "SELECT d.path, e.name, d.entity FROM kg_documents d JOIN kg_entities e ON e.id = d.entity"
+    )
     found = {path: name for path, name, _ in rows}
     assert found == {
         "a/README.md": "a/README",
@@ -58,7 +60,9 @@ def test_064_notes_of_one_name_are_notes_of_their_own(vault: Vault, kb: Knowledg
         "x/y.md": "y",
         "x-y.md": "x-y",
     }
-    assert kb.connection.execute("SELECT count(DISTINCT entity), count(DISTINCT uri) FROM kg_documents").fetchone()[:] == (6, 6)
+    assert kb.connection.execute("SELECT count(DISTINCT entity), count(DISTINCT uri) FROM kg_documents").fetchone()[
+        :
+    ] == (6, 6)
     assert kb.check() == []
 
 
@@ -159,7 +163,9 @@ def test_066_nothing_is_left_when_every_note_is_gone(vault: Vault, kb: Knowledge
     for table in ("kg_chunks_fts", "kg_names_fts"):
         kb.connection.execute(f"INSERT INTO {table}({table}, rank) VALUES ('integrity-check', 1)")
         assert kb.connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0] == 0
-    assert kb.connection.execute("SELECT count(*) FROM kg_chunks_fts WHERE kg_chunks_fts MATCH 'mira'").fetchone()[0] == 0
+    assert (
+        kb.connection.execute("SELECT count(*) FROM kg_chunks_fts WHERE kg_chunks_fts MATCH 'mira'").fetchone()[0] == 0
+    )
     assert kb.check() == []
 
 

@@ -70,7 +70,9 @@ def test_017_only_the_note_itself_is_affected(vault: Vault, kb: KnowledgeBase) -
         ("good.md", 2, "attribute", "good", "tagged", "fine"),
         ("good.md", 4, "triple", "good", "links_to", "Otto"),
     ]
-    texts = dict(kb.connection.execute("SELECT d.path, c.text FROM kg_chunks c JOIN kg_documents d ON d.id = c.document"))
+    texts = dict(
+        kb.connection.execute("SELECT d.path, c.text FROM kg_chunks c JOIN kg_documents d ON d.id = c.document")
+    )
     assert texts["bad.md"].endswith("Body with [[Mira]].\n") and texts["bad.md"].startswith("---\ntags:")
     assert "A rule stands above." in texts["rule.md"]
     assert ("bad.md", 1) in [(remark.path, remark.line) for remark in report.warnings]

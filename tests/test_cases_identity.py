@@ -48,7 +48,20 @@ def test_055_invisible_characters_are_no_part_of_a_name(vault: Vault, kb: Knowle
 
 
 def test_055_letters_that_differ_are_not_joined(vault: Vault, kb: KnowledgeBase) -> None:
-    names = ["Straße", "STRASSE", "İzmir", "Izmir", "ızmir", "Ærø", "Aero", "Müller", "Mueller", "Muller", "resumé", "resume"]
+    names = [
+        "Straße",
+        "STRASSE",
+        "İzmir",
+        "Izmir",
+        "ızmir",
+        "Ærø",
+        "Aero",
+        "Müller",
+        "Mueller",
+        "Muller",
+        "resumé",
+        "resume",
+    ]
     kb.add([vault({"n.md": " ".join(f"[[{name}]]" for name in names)})])
     assert linked(kb) == sorted(names)
     assert kb.check() == []
@@ -108,13 +121,17 @@ def test_058_one_name_and_two_types_are_two_entities(vault: Vault, kb: Knowledge
         }
     )
     kb.add([folder])
-    assert entities(kb) == [("Marlow", "person"), ("Marlow", "place"), ("Marlow", ""), ("trip", "")] or entities(kb) == [
+    assert entities(kb) == [("Marlow", "person"), ("Marlow", "place"), ("Marlow", ""), ("trip", "")] or entities(
+        kb
+    ) == [
         ("Marlow", ""),
         ("Marlow", "person"),
         ("Marlow", "place"),
         ("trip", ""),
     ]
-    rows = kb.connection.execute("SELECT head_type, relation, tail FROM kg_facts WHERE kind = 'attribute' ORDER BY 1, 2")
+    rows = kb.connection.execute(
+        "SELECT head_type, relation, tail FROM kg_facts WHERE kind = 'attribute' ORDER BY 1, 2"
+    )
     assert [tuple(row) for row in rows] == [("person", "born", "1912"), ("place", "inhabitants", "14,000")]
     assert targets(kb) == {"[[places/Marlow]]": "places/Marlow.md", "[[people/Marlow]]": "people/Marlow.md"}
     # Which one the sentence means is not said, so it is neither: a third entity without a type holds it.
@@ -125,9 +142,7 @@ def test_058_one_name_and_two_types_are_two_entities(vault: Vault, kb: Knowledge
     assert kb.check() == []
 
 
-def test_058_the_only_typed_entity_takes_untyped_mentions_whatever_came_first(
-    vault: Vault, kb: KnowledgeBase
-) -> None:
+def test_058_the_only_typed_entity_takes_untyped_mentions_whatever_came_first(vault: Vault, kb: KnowledgeBase) -> None:
     folder = vault({"trip.md": "We saw Marlow Heath there, said [[Marlow Heath]]."})
     kb.add([folder])
     assert entities(kb) == [("Marlow Heath", ""), ("trip", "")]

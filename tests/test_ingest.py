@@ -76,7 +76,9 @@ def test_a_changed_note_keeps_the_chunks_that_did_not_change(kb: KnowledgeBase, 
 
 
 def test_text_put_before_moves_chunks_and_keeps_their_ids(kb: KnowledgeBase, vault: Vault) -> None:
-    body = "## One\n\n" + "Some words of Mira Holt. " * 60 + "\n\n## Two\n\nboss:: [[Otto]]\n" + "More words here. " * 60
+    body = (
+        "## One\n\n" + "Some words of Mira Holt. " * 60 + "\n\n## Two\n\nboss:: [[Otto]]\n" + "More words here. " * 60
+    )
     folder = vault({"n.md": body})
     kb.add([folder])
     before = ids(kb, CHUNKS)

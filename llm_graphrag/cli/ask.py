@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 @click.option("--tag", help="Only documents with this tag, or one nested in it.")
 @click.option("--since", metavar="DATE", help="Only documents updated on this day or later.")
 @click.option("--strict", is_flag=True, help="Refuse if a note to be cited has changed or is gone since it was read.")
+@click.option("--no-llm", is_flag=True, help="Show the evidence and ask no model; so far the only way.")
 @click.option("--no-log", is_flag=True, help="Do not keep the question and its answer in the knowledge base.")
 @json_option
 @errors_in_one_line
@@ -38,6 +39,7 @@ def ask(
     tag: str | None,
     since: str | None,
     strict: bool,
+    no_llm: bool,
     no_log: bool,
     as_json: bool,
 ) -> None:

@@ -52,7 +52,7 @@ def status(database: Path, as_json: bool) -> None:
       llm graphrag status
       llm graphrag status --json -d work.db
     """
-    from ..sources.stale import status_of
+    from ..sources.status import status_of
 
     with open_knowledge_base(database) as kb:
         found = status_of(kb.connection)

@@ -22,8 +22,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import pathspec
-
 from .links import NOTE_EXTENSIONS
 
 #: Larger files are data, not notes.
@@ -134,6 +132,8 @@ class _Walk:
         self.root, self.follow_outside, self.limit = root, follow_outside, limit
         self.extensions = tuple(extensions)
         self.reasons = [reason for _, reason in patterns]
+        import pathspec  # only where folders are walked: a question needs the rest of this module
+
         self.spec = pathspec.GitIgnoreSpec.from_lines(pattern for pattern, _ in patterns)
         self.visited = {root}
 

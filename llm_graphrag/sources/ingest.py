@@ -30,6 +30,7 @@ from .plan import Fresh, Plan, Step, compare
 from .reading import Reading, read_bytes, read_files
 from .report import Remark, Report
 from .survey import survey
+from .totals import totals
 from .writer import Item, Progress, Writer
 
 PARSER = "notes-1"  # raise it when parsing changes: every document is read again
@@ -258,21 +259,3 @@ class Ingest:
 def reparse(text: str, dialect: str) -> Note:
     """Read a stored text again, to know where its code and links stand."""
     return parse_note(text, DIALECTS.get(dialect, PLAIN), "")
-
-
-TOTALS = {
-    "documents": "SELECT count(*) FROM kg_documents",
-    "chunks": "SELECT count(*) FROM kg_chunks",
-    "entities": "SELECT count(*) FROM kg_entities WHERE merged_into IS NULL",
-    "triples": "SELECT count(*) FROM kg_triples",
-    "attributes": "SELECT count(*) FROM kg_attributes",
-    "evidence": "SELECT count(*) FROM kg_evidence",
-    "mentions": "SELECT count(*) FROM kg_mentions",
-    "links": "SELECT count(*) FROM kg_evidence WHERE link_key IS NOT NULL",
-    "tags": "SELECT count(DISTINCT tag) FROM kg_tags",
-}
-
-
-def totals(connection: sqlite3.Connection) -> dict[str, int]:
-    """How much of everything the file holds."""
-    return {name: int(connection.execute(statement).fetchone()[0]) for name, statement in TOTALS.items()}

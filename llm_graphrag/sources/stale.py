@@ -1,4 +1,4 @@
-"""What on disk is no longer what was read: changed files, missing files; and the status of a file as a whole."""
+"""What on disk is no longer what was read: changed files, missing files. Imported by every question: kept light."""
 
 from __future__ import annotations
 
@@ -6,11 +6,8 @@ import hashlib
 import json
 import sqlite3
 from collections.abc import Iterable
-from typing import Any
 
-from ..store import schema
 from .files import real_path
-from .ingest import totals
 
 CHANGED = "changed on disk since it was read"
 GONE = "its file is gone"
@@ -41,26 +38,3 @@ def stale(connection: sqlite3.Connection, documents: Iterable[int] | None = None
         if hashlib.sha256(data).hexdigest() != digest:
             found[id_] = CHANGED
     return found
-
-
-def status_of(connection: sqlite3.Connection) -> dict[str, Any]:
-    """Everything that ``llm graphrag status`` shows."""
-    late = stale(connection)
-    uris = dict(connection.execute("SELECT id, uri FROM kg_documents").fetchall()) if late else {}
-    sources = connection.execute(
-        """SELECT s.name, s.kind, s.root, s.dialect,
-             (SELECT count(*) FROM kg_documents d WHERE d.source = s.id) AS documents
-           FROM kg_sources s ORDER BY s.name"""
-    )
-    skipped = connection.execute(
-        "SELECT s.name || '/' || k.path AS path, k.reason FROM kg_skipped k JOIN kg_sources s ON s.id = k.source ORDER BY 1"
-    )
-    return {
-        "totals": totals(connection),
-        "schema": schema.current(connection).name,
-        "schema_version": schema.version(connection),
-        "sources": [dict(row) for row in sources],
-        "skipped": [dict(row) for row in skipped],
-        "stale": [{"path": uris[id_], "reason": reason} for id_, reason in late.items()],
-        "unscanned": connection.execute("SELECT count(*) FROM kg_documents WHERE scanned = 0").fetchone()[0],
-    }

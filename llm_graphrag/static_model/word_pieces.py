@@ -29,7 +29,7 @@ class WordPieces(dict[str, tuple[int, ...]]):
     >>> pieces = WordPieces(["note", "##book", "s", "##s", "."])
     >>> pieces.ids("Notebooks. Notés")
     [0, 1, 3, 4, 0, 3]
-    >>> pieces.ids("quiz"), pieces.unknown("Quiz notes")
+    >>> pieces.ids("quiz"), pieces.without(["quiz", "notes"])
     ([], ['quiz'])
     """
 
@@ -79,6 +79,7 @@ class WordPieces(dict[str, tuple[int, ...]]):
         """The ids of all pieces of a text, in order."""
         return self.of_words(self.words(text))
 
-    def unknown(self, text: str) -> list[str]:
-        """The words of a text that have no pieces."""
-        return [word for word in self.words(text) if not self[word]]
+    def without(self, words: list[str]) -> list[str]:
+        """The words that have no pieces."""
+        found = list(map(self.__getitem__, words))
+        return [word for word, ids in zip(words, found, strict=True) if not ids] if () in found else []
