@@ -1,6 +1,6 @@
 """Texts to distil from, and what the teacher says of them: the slow half of benchmarks/distil_static.py.
 
-    python benchmarks/distil_texts.py texts texts.jsonl --wordnet DICT FOLDER ...   short pieces of ordinary text
+    python benchmarks/distil_texts.py texts texts.jsonl --wordnet DICT NAME=FOLDER ...   short pieces of ordinary text
     python benchmarks/distil_texts.py teach texts.jsonl OUT --onnx MODEL --tokenizer FILE [--part 0/2]
 
 ``texts`` cuts Markdown, reStructuredText and plain text into pieces of a sentence to a paragraph, takes as many from
@@ -52,14 +52,14 @@ def glosses(folder: Path) -> Iterator[str]:
                 yield f"{names}: {match[4].strip()}"
 
 
-def write_texts(out: Path, wordnet: Path | None, folders: list[Path], count: int) -> None:
+def write_texts(out: Path, wordnet: Path | None, folders: dict[str, Path], count: int) -> None:
     """Half the texts from WordNet (when there is one), half from the folders."""
     rng = random.Random(0)
     sources: list[tuple[str, list[str]]] = []
-    for folder in folders:
+    for name, folder in folders.items():
         files = sorted(file for file in folder.rglob("*") if file.suffix in (".md", ".txt", ".rst", ".org"))
         found = sorted({piece for file in files for piece in pieces(file.read_text("utf-8", "replace"), rng)})
-        sources.append((folder.name, found))
+        sources.append((name, found))
     share = sum(len(found) ** 0.5 for _, found in sources)
     rows: list[dict[str, str]] = []
     for name, found in sources:
@@ -125,7 +125,7 @@ def main() -> None:
     commands = parser.add_subparsers(dest="command", required=True)
     cut = commands.add_parser("texts")
     cut.add_argument("out", type=Path)
-    cut.add_argument("folders", type=Path, nargs="+")
+    cut.add_argument("folders", nargs="+", metavar="NAME=FOLDER")
     cut.add_argument("--wordnet", type=Path)
     cut.add_argument("--count", type=int, default=120_000)
     ask = commands.add_parser("teach")
@@ -136,7 +136,8 @@ def main() -> None:
     ask.add_argument("--part", default="0/1")
     options = parser.parse_args()
     if options.command == "texts":
-        write_texts(options.out, options.wordnet, options.folders, options.count)
+        folders = {name: Path(folder) for name, folder in (item.split("=", 1) for item in options.folders)}
+        write_texts(options.out, options.wordnet, folders, options.count)
     else:
         teach(options.texts, options.out, Teacher(options.onnx, options.tokenizer), options.part)
 

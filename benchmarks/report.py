@@ -18,9 +18,8 @@ def write_section(title: str, command: str, body: str, report: Path = REPORT) ->
     machine = f"Python {platform.python_version()}, SQLite {sqlite3.sqlite_version}, {date.today().isoformat()}"
     section = f"## {title}\n\n`{command}` ({machine})\n\n{body.strip()}\n"
     pattern = re.compile(rf"^## {re.escape(title)}\n.*?(?=^## |\Z)", re.MULTILINE | re.DOTALL)
-    if pattern.search(text):
-        text = pattern.sub(lambda _: section + "\n", text)
-    else:
+    text, found = pattern.subn(lambda _: section + "\n", text)
+    if not found:
         text = text.rstrip("\n") + "\n\n" + section
     report.write_text(text.rstrip("\n") + "\n", encoding="utf-8")
 

@@ -103,13 +103,17 @@ def measure(data: Path, encoders: dict[str, Encode]) -> tuple[str, dict[str, Any
     lines.append(f"first vector {cold_start():.0f} ms after numpy was imported")
     size = sum(file.stat().st_size for file in FOLDER.iterdir() if file.suffix in {".npy", ".txt"})
     lines.append(f"size of the model: {size / 1e6:.1f} MB")
-    facts = {name: {label: round(values["all"], 3) for label, values in found.items()} for name, found in quality.items()}
+    facts = {
+        name: {label: round(values["all"], 3) for label, values in found.items()} for name, found in quality.items()
+    }
     return body + "\n\n" + "\n".join(f"- {line}" for line in lines), facts
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, default=os.environ.get("BENCH_DATA"), required="BENCH_DATA" not in os.environ)
+    parser.add_argument(
+        "--data", type=Path, default=os.environ.get("BENCH_DATA"), required="BENCH_DATA" not in os.environ
+    )
     parser.add_argument("--onnx", type=Path, help="all-MiniLM-L6-v2 as ONNX")
     parser.add_argument("--tokenizer", type=Path, help="its tokenizer.json")
     parser.add_argument("--write", action="store_true")

@@ -11,7 +11,8 @@ Our own parts register through the same hooks (see plugins.py).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 
 from pluggy import HookspecMarker
 
@@ -24,3 +25,20 @@ NameFinder = Callable[[str], Iterable[tuple[int, int]]]
 @hookspec
 def register_extractors(register: Callable[[str, NameFinder], None]) -> None:
     """Offer a way to find names in text; a knowledge base chooses one: ``llm graphrag init --names NAME``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Converted:
+    """A file as Markdown, and what of it could not be taken over."""
+
+    text: str
+    warnings: tuple[str, ...] = ()
+
+
+Converter = Callable[[bytes], Converted]
+"""Bytes of a file in, Markdown out. It raises ValueError with the reason if there is no text to be had."""
+
+
+@hookspec
+def register_sources(register: Callable[[Sequence[str], Converter], None]) -> None:
+    """Offer to read files by their extensions: ``register([".epub"], convert)``; a plugin comes before our own."""

@@ -28,13 +28,17 @@ from .store.connection import KnowledgeBaseError, transaction
 if TYPE_CHECKING:
     from .answer.ask import Answer
     from .facts.template import Template
+    from .index.embed import Embedded
     from .routes.hits import Hit
     from .sources.ingest import Ingest, Options
     from .sources.report import Report
+    from .sources.rows.open import RowOptions
     from .sources.writer import Progress
     from .store.check import Problem
 
 __all__ = ["KnowledgeBase", "KnowledgeBaseError"]
+
+STATIC = "graphrag-static"
 
 
 class KnowledgeBase:
@@ -66,20 +70,65 @@ class KnowledgeBase:
     def __enter__(self) -> KnowledgeBase:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.close()
 
     # -- sources -----------------------------------------------------------------
 
     def add(
-        self, paths: Sequence[str | Path], options: Options | None = None, progress: Progress | None = None
+        self,
+        paths: Sequence[str | Path],
+        options: Options | None = None,
+        progress: Progress | None = None,
+        rows: RowOptions | None = None,
     ) -> Report:
-        """Read folders and files of notes; adding again is a sync."""
-        return self._ingest(options, progress).paths([Path(path).expanduser() for path in paths])
+        """Read folders, notes, tables (CSV, JSON, SQLite), or "llm-logs"; adding again is a sync.
+
+        ``rows`` says what to read of a table, and where llm's log is.
+        """
+        from .sources.add import add
+        from .sources.ingest import Options, silent
+        from .sources.rows.open import RowOptions
+
+        report = add(
+            self.connection, self.settings, options or Options(), rows or RowOptions(), paths, progress or silent
+        )
+        return self._embed_new(report, progress)
 
     def add_text(self, text: bytes, name: str, options: Options | None = None) -> Report:
         """Read one text under a name."""
-        return self._ingest(options, None).text(text, name)
+        return self._embed_new(self._ingest(options, None).text(text, name), None)
+
+    def _embed_new(self, report: Report, progress: Progress | None) -> Report:
+        """Give what is new its vectors. The notes are in the file whatever becomes of this: it only warns."""
+        from .index.encoders import EncoderError
+        from .sources.report import Remark
+
+        if report.planned or not self.settings.embedding_model:
+            return report
+        try:
+            report.totals["vectors"] = self.embed(progress=progress).made
+        except EncoderError as error:
+            report.warnings.append(Remark("vectors", f"{error} The notes are stored; vectors follow at the next add."))
+        return report
+
+    def embed(self, model: str | None = None, progress: Progress | None = None, full: bool = False) -> Embedded:
+        """Bring vectors in step with the notes; ``model`` changes the model, keeping the old vectors until the new are complete.
+
+        Raises EncoderError if the model is not there or does not give what it should.
+        """
+        from .index import embed as embedding
+        from .index.encoders import encoder
+        from .sources.ingest import silent
+
+        chosen = encoder(model or self.settings.embedding_model or STATIC)
+        if model is None:
+            return embedding.embed(self.connection, chosen, progress or silent, full)
+        done = embedding.change_model(self.connection, chosen, progress or silent)
+        self.set(embedding_model=chosen.model_id)
+        return done
 
     def _ingest(self, options: Options | None, progress: Progress | None) -> Ingest:
         from .sources.ingest import Ingest, Options, silent
@@ -88,15 +137,21 @@ class KnowledgeBase:
 
     def remove(self, names: Sequence[str]) -> list[str]:
         """Remove documents by uri, or whole sources by name or folder; returns the uris removed."""
+        from .index.embed import remove_gone
         from .sources.remove import remove
 
-        return remove(self.connection, self.settings, names)
+        removed = remove(self.connection, self.settings, names)
+        remove_gone(self.connection)
+        return removed
 
     def forget(self, name: str, type_: str | None = None, never: bool = False) -> dict[str, Any]:
         """Delete an entity with its mentions and facts; ``never`` keeps its name from coming back."""
+        from .index.embed import remove_gone
         from .sources.remove import forget
 
-        return forget(self.connection, name, type_, never)
+        done = forget(self.connection, name, type_, never)
+        remove_gone(self.connection)
+        return done
 
     # -- questions ---------------------------------------------------------------
 

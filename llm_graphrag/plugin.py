@@ -17,6 +17,7 @@ COMMANDS = {
     "add": ("add", "add", "Read notes: folders, files, or - for standard input."),
     "ask": ("ask", "ask", "Answer a question with cited passages."),
     "check": ("care", "check", "Verify every invariant of the file."),
+    "embed": ("embed", "embed", "Make vectors, or change the model that makes them."),
     "entity": ("entity", "entity", "Show what is known of one entity."),
     "forget": ("remove", "forget", "Delete an entity with its mentions and facts."),
     "init": ("care", "init", "Make an empty knowledge base, or bring one up to date."),
@@ -66,6 +67,13 @@ class LazyGroup(click.Group):
 @click.version_option(package_name="llm-graphrag", prog_name="llm graphrag")
 def graphrag() -> None:
     pass
+
+
+@hookimpl
+def register_embedding_models(register: Any) -> None:
+    from .static_model.llm_model import StaticEmbeddingModel
+
+    register(StaticEmbeddingModel())
 
 
 @hookimpl

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
+from importlib import import_module
 
 import pluggy
 
 from . import hookspecs
-from .hookspecs import NameFinder
+from .hookspecs import Converter, NameFinder
+
+#: Our own implementations of the hooks. By name, because the folders they stand in build on this module.
+OWN = ("facts.finders", "sources.converters")
 
 
 @cache
 def manager() -> pluggy.PluginManager:
     """The manager with our hooks; packages with an entry point in the group ``llm_graphrag`` are loaded once."""
-    from .facts import finders
-
     found = pluggy.PluginManager("llm_graphrag")
     found.add_hookspecs(hookspecs)
-    found.register(finders)
+    for module in OWN:
+        found.register(import_module(f".{module}", __package__))
     found.load_setuptools_entrypoints("llm_graphrag")
     return found
 
@@ -35,3 +39,15 @@ def name_finder(name: str) -> NameFinder:
     if name not in finders:
         raise ValueError(f"There is no way to find names called {name!r}. Installed are: {', '.join(sorted(finders))}")
     return finders[name]
+
+
+def converters() -> dict[str, Converter]:
+    """Converters by extension, in lower case with the dot; of two for one extension the last installed is taken."""
+    found: dict[str, Converter] = {}
+
+    def register(extensions: Sequence[str], converter: Converter) -> None:
+        for extension in extensions:
+            found.setdefault(extension.lower(), converter)
+
+    manager().hook.register_sources(register=register)
+    return found

@@ -17,6 +17,9 @@ class Settings:
     chunk_tokens: int = 250
     """Target size of a chunk, in estimated tokens. Changing it reads every document again."""
 
+    embedding_model: str = "graphrag-static"
+    """What makes the vectors: the bundled model, an embedding model of llm, or "" for none."""
+
     names: str = "phrases"
     """How names are found in text: our rules, or another finder that is installed (facts/finders.py)."""
 

@@ -1,4 +1,4 @@
-"""``llm graphrag add``: read notes."""
+"""``llm graphrag add``: read notes, files, rows and conversations."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ from pathlib import Path
 import click
 
 from ..knowledge_base import KnowledgeBase
+from ..sources.add import OptionError
 from ..sources.dialects import DIALECTS
 from ..sources.files import printable
 from ..sources.ingest import Options
 from ..sources.report import Remark, Report
+from ..sources.rows.open import RowOptions
 from .options import (
     EXIT_SKIPPED,
     ProgressLine,
@@ -22,15 +24,16 @@ from .options import (
     open_knowledge_base,
     print_json,
 )
+from .row_options import SOURCE, row_options
 
 SHOWN = 10  # remarks of a kind that are printed; --verbose prints all
 
 
 @click.command()
-@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path, allow_dash=True))
+@click.argument("paths", nargs=-1, required=True, type=SOURCE)
 @database_option
 @click.option("--dialect", type=click.Choice(sorted(DIALECTS)), help="How links are written; found out if not given.")
-@click.option("--prune", is_flag=True, help="Remove documents whose files are gone.")
+@click.option("--prune", is_flag=True, help="Remove documents whose files or rows are gone.")
 @click.option("--dry-run", is_flag=True, help="List what would be done, and write nothing.")
 @click.option("--follow", is_flag=True, help="Follow links that lead out of the folder.")
 @click.option("--private", is_flag=True, help="Mark every document as private: it will not be published.")
@@ -39,8 +42,10 @@ SHOWN = 10  # remarks of a kind that are printed; --verbose prints all
 @click.option("-v", "--verbose", is_flag=True, help="Print every warning and every skipped file.")
 @json_option
 @errors_in_one_line
+@row_options
 def add(
-    paths: tuple[Path, ...],
+    paths: tuple[Path | str, ...],
+    rows: RowOptions,
     database: Path,
     dialect: str | None,
     prune: bool,
@@ -52,26 +57,35 @@ def add(
     verbose: bool,
     as_json: bool,
 ) -> None:
-    """Read notes: folders, files, or - for standard input.
+    """Read notes, files, tables and conversations.
 
-    Adding is a sync: a note that has not changed costs nothing, a changed note is
-    read again, a renamed one keeps its identity. A note whose file is gone stays
-    until you add with --prune. Vaults of Obsidian, Logseq, Foam and Dendron are
-    recognised; plain Markdown and text work too. Hidden folders, the vault's own
-    templates and what .graphragignore names are left out.
+    PATHS are folders and files, - for standard input, or llm-logs for the
+    conversations in llm's own log. Adding is a sync: a note that has not changed
+    costs nothing, a changed note is read again, a renamed one keeps its identity.
+    A note whose file is gone stays until you add with --prune. Vaults of Obsidian,
+    Logseq, Foam and Dendron are recognised; Markdown, text and HTML are read, and PDF
+    and Word files with the extra: llm install 'llm-graphrag[files]'. Hidden folders,
+    the vault's own templates and what .graphragignore names are left out.
+
+    Of a CSV, JSON, JSON Lines or SQLite file that you name, every row becomes a
+    document. Options that are not given are as they were when it was added before.
 
     \b
     Examples:
       llm graphrag add ~/notes
       llm graphrag add ~/notes --prune --dry-run
-      llm graphrag add diary.md essays/ -d writing.db
+      llm graphrag add diary.md report.pdf essays/ -d writing.db
+      llm graphrag add contacts.csv --title Name --text Notes --key E-mail
+      llm graphrag add data.db --table notes --text body --where "year > 2020"
+      llm graphrag add data.db --sql "select id, title, body from notes"
+      llm graphrag add llm-logs
       pbpaste | llm graphrag add - --name clipping.md
     """
     options = Options(dialect, prune, dry_run, follow, private, ignore, workers=max(0, (os.cpu_count() or 1) - 1))
     progress = ProgressLine()
     with _open(database, dry_run) as kb:
         try:
-            report = _add(kb, paths, name, options, progress)
+            report = _add(kb, paths, name, options, rows, progress)
         finally:
             progress.close()
     _print(report, dry_run, verbose, as_json)
@@ -86,13 +100,22 @@ def _open(database: Path, dry_run: bool) -> KnowledgeBase:
     return open_knowledge_base(database, readonly=False, create=True)
 
 
-def _add(kb: KnowledgeBase, paths: tuple[Path, ...], name: str, options: Options, progress: ProgressLine) -> Report:
-    files = [path for path in paths if str(path) != "-"]
-    if len(files) == len(paths):
-        return kb.add(files, options, progress)
-    if files:
-        raise click.UsageError("- stands alone: add folders and files with a command of their own")
-    return kb.add_text(sys.stdin.buffer.read(), name, options)
+def _add(
+    kb: KnowledgeBase,
+    paths: tuple[Path | str, ...],
+    name: str,
+    options: Options,
+    rows: RowOptions,
+    progress: ProgressLine,
+) -> Report:
+    if "-" in map(str, paths):
+        if len(paths) > 1:
+            raise click.UsageError("- stands alone: add folders and files with a command of their own")
+        return kb.add_text(sys.stdin.buffer.read(), name, options)
+    try:
+        return kb.add(paths, options, progress, rows)
+    except OptionError as error:
+        raise click.UsageError(str(error)) from error
 
 
 def _print(report: Report, dry_run: bool, verbose: bool, as_json: bool) -> None:
@@ -118,7 +141,7 @@ def _print(report: Report, dry_run: bool, verbose: bool, as_json: bool) -> None:
     _remarks("Warning", report.warnings, verbose)
     if report.gone:
         click.echo(f"{len(report.gone):,} no longer there; --prune removes them:", err=True)
-        _remarks("Gone", [Remark(uri, "its file is gone") for uri in report.gone], verbose)
+        _remarks("Gone", [Remark(uri, "its file, or row, is gone") for uri in report.gone], verbose)
     if report.totals:
         kept = ", ".join(
             f"{report.totals[what]:,} {what}" for what in ("documents", "chunks", "entities", "triples", "attributes")

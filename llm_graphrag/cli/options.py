@@ -26,11 +26,14 @@ EXIT_SKIPPED = 3  # done, with items that were skipped
 def default_path() -> Path:
     """$LLM_GRAPHRAG_DB, else graphrag.db in llm's user directory."""
     named = os.environ.get(ENVIRONMENT)
-    if named:
-        return Path(named).expanduser()
+    return Path(named).expanduser() if named else user_folder() / "graphrag.db"
+
+
+def user_folder() -> Path:
+    """Where llm keeps its files."""
     import llm
 
-    return Path(llm.user_dir()) / "graphrag.db"
+    return Path(llm.user_dir())
 
 
 def database_option(command: F) -> F:
@@ -95,7 +98,9 @@ def errors_in_one_line(command: F) -> F:
             if "locked" in str(error):
                 message = "The knowledge base is being written by another process. Try again when it has finished."
             elif "disk" in str(error) or "readonly" in str(error) or "unable to open" in str(error):
-                message = f"The knowledge base cannot be written: {error}. Is the file still there, and the disk not full?"
+                message = (
+                    f"The knowledge base cannot be written: {error}. Is the file still there, and the disk not full?"
+                )
             else:
                 raise
             raise click.ClickException(message) from error

@@ -16,7 +16,7 @@ from .options import database_option, errors_in_one_line, json_option, open_know
 @json_option
 @errors_in_one_line
 def remove(names: tuple[str, ...], database: Path, as_json: bool) -> None:
-    """Remove documents by uri, or whole sources by name or folder.
+    """Remove documents by uri, or whole sources by name, folder or file.
 
     What only they support goes with them; files on disk are not touched.
 
@@ -25,6 +25,7 @@ def remove(names: tuple[str, ...], database: Path, as_json: bool) -> None:
       llm graphrag remove notes/old/draft.md
       llm graphrag remove notes
       llm graphrag remove ~/notes
+      llm graphrag remove contacts.csv
     """
     with open_knowledge_base(database, readonly=False) as kb:
         removed = kb.remove(names)

@@ -62,7 +62,9 @@ def show(template: str | None, database: Path, as_json: bool) -> None:
     if as_json:
         print_json(_listed(found))
     elif not found.name:
-        click.echo("No schema yet: keys of notes keep their own names. Choose one with: llm graphrag schema use general")
+        click.echo(
+            "No schema yet: keys of notes keep their own names. Choose one with: llm graphrag schema use general"
+        )
     else:
         click.echo(to_toml(found), nl=False)
 

@@ -61,17 +61,18 @@ def choose(spellings: Sequence[str], source: int, path: str, candidates: Iterabl
 
 def _fit(spelling: str, relative: str, candidate: Candidate, source: int) -> tuple[int, bool] | None:
     """How well a candidate answers: (kind of match, other case); None if it does not."""
+    rooted = int(spelling.startswith("/"))  # from the top: whatever else has the name comes second
     for case in (False, True):
         wanted, beside = _case(spelling.strip("/"), case), _case(relative, case)
         path, name = _case(candidate.path, case), _case(candidate.name, case)
         if candidate.source == source and ("/" in spelling or spelling.startswith(".")) and path == beside:
             return (0, case)
         if wanted in (path, name):
-            return (0, case)
+            return (rooted, case)
         if "/" in wanted and path.endswith("/" + wanted):
             return (1, case)
         if "/" not in wanted and path.rsplit("/", 1)[-1] == wanted:
-            return (0, case)
+            return (rooted, case)
     return None
 
 

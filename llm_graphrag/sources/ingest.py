@@ -79,6 +79,11 @@ class Ingest:
 
     def paths(self, paths: Sequence[Path]) -> Report:
         """Add folders and files. Raises FileNotFoundError naming the first path that is not there."""
+        self.folders(paths)
+        return self.finish()
+
+    def folders(self, paths: Sequence[Path]) -> None:
+        """The part of :meth:`paths` before the end of a run, which other sources may follow."""
         grouped: dict[Path, list[str] | None] = {}
         for path in paths:
             if not path.exists():
@@ -90,7 +95,6 @@ class Ingest:
                 grouped.setdefault(spot.root, []).extend(spot.only)  # type: ignore[union-attr]
         for root, only in grouped.items():
             self._folder(root, only)
-        return self._finish()
 
     def text(self, data: bytes, name: str) -> Report:
         """Add one text that came through standard input, under a name."""
@@ -99,14 +103,14 @@ class Ingest:
         fresh = [Fresh(path, hashlib.sha256(data).hexdigest(), not data.strip())]
         row = self.connection.execute("SELECT id FROM kg_sources WHERE kind = 'text' AND root = ''").fetchone()
         stored = {} if row is None else document_store.stored_of(self.connection, row[0])
-        plan = compare(fresh, stored, [], self._reading(dialect))
-        self._count(plan)
+        plan = compare(fresh, stored, [], self.reading(dialect))
+        self.count(plan)
         if not self.options.dry_run:
             with transaction(self.connection):
                 source = document_store.put_source(self.connection, "stdin", "text", "", dialect.name, {}, self.now)
             readings = [read_bytes(data, path, dialect, self.template) for _ in plan.steps]
-            self._write(self._items("stdin", source, plan.steps, readings, dialect), len(plan.steps))
-        return self._finish()
+            self.write(self._items("stdin", source, plan.steps, readings, dialect), len(plan.steps))
+        return self.finish()
 
     # -- a folder ----------------------------------------------------------------
 
@@ -127,8 +131,8 @@ class Ingest:
         self.report.warnings += [Remark(path, reason) for path, reason in seen.warnings]
         stored = self._stored(root)
         in_scope = [path for path in stored if places.within(path, only) and not seen.may_be_there(path)]
-        plan = compare(seen.fresh, stored, in_scope, self._reading(dialect))
-        self._count(plan)
+        plan = compare(seen.fresh, stored, in_scope, self.reading(dialect))
+        self.count(plan)
         paths = [seen.found[step.path].path for step in plan.steps]
         if options.dry_run:
             self._preview(plan.steps, paths, dialect)
@@ -137,7 +141,7 @@ class Ingest:
             source = self._source(root, dialect)
         name = self.connection.execute("SELECT name FROM kg_sources WHERE id = ?", [source]).fetchone()[0]
         readings = read_files(paths, dialect, self.template, options.workers)
-        self._write(self._items(name, source, plan.steps, readings, dialect), len(plan.steps))
+        self.write(self._items(name, source, plan.steps, readings, dialect), len(plan.steps))
         if only is None:
             with transaction(self.connection):
                 skipped = [(files.printable(remark.path), remark.message) for remark in self.report.skipped[before:]]
@@ -184,7 +188,7 @@ class Ingest:
         self, source_name: str, source: int, steps: Sequence[Step], readings: Iterable[Reading], dialect: Dialect
     ) -> Iterator[Item]:
         """Documents of what was read; what was not is reported, and no longer counts as new or changed."""
-        how = self._reading(dialect)
+        how = self.reading(dialect)
         for step, reading in zip(steps, readings, strict=True):
             self.report.warnings += [Remark(step.path, remark) for remark in reading.remarks]
             if reading.note is None:
@@ -193,7 +197,8 @@ class Ingest:
                 continue
             self.report.warnings += [Remark(step.path, w.message, w.line) for w in reading.note.warnings]
             self.report.empty += is_blank(reading.note.text)
-            document = self._document(source_name, source, step, reading, reading.note, note_name(step.path, dialect), how)
+            name = note_name(step.path, dialect)
+            document = self._document(source_name, source, step, reading, reading.note, name, how)
             yield Item(document, reading.note, reading.claims, step.known)
 
     def _document(
@@ -217,19 +222,21 @@ class Ingest:
             metadata=note.metadata,
         )
 
-    def _reading(self, dialect: Dialect) -> str:
+    def reading(self, dialect: Dialect) -> str:
         """Names everything that decides how a text is read; a document read otherwise is read again."""
         parts = [PARSER, self.options.dialect or dialect.name, repr(self.template), str(self.settings.chunk_tokens)]
         return hashlib.sha256("\n".join(parts).encode("utf-8")).hexdigest()[:16]
 
     # -- the run -----------------------------------------------------------------
 
-    def _write(self, items: Iterable[Item], total: int) -> None:
+    def write(self, items: Iterable[Item], total: int) -> None:
+        """Write items in batches."""
         self.progress("read", 0, total)
         for done in self.writer.write(items, self.now):
             self.progress("read", done, total)
 
-    def _count(self, plan: Plan) -> None:
+    def count(self, plan: Plan) -> None:
+        """Take a plan into the report."""
         actions: dict[str, int] = defaultdict(int)
         for step in plan.steps:
             actions[step.action] += 1
@@ -243,7 +250,8 @@ class Ingest:
         if self.options.dry_run:
             self.report.planned += [("gone", document.uri) for document in plan.gone]
 
-    def _finish(self) -> Report:
+    def finish(self) -> Report:
+        """Look for names, and sum up; nothing follows."""
         if self.options.dry_run:
             return self.report
         self.writer.finish(self.progress, reparse)

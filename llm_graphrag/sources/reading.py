@@ -18,6 +18,7 @@ from pathlib import Path
 from ..facts import link
 from ..facts.claims import Claim
 from ..facts.template import Template
+from .converters import convert, converter_of
 from .dialects import Dialect
 from .encoding import UndecodableError, decode
 from .markdown import parse_note
@@ -40,14 +41,29 @@ class Reading:
 
 
 def read_bytes(data: bytes, name: str, dialect: Dialect, template: Template) -> Reading:
-    """Decode and parse one note. ``name`` is its file name: only the extension matters."""
+    """Decode or convert, and parse one note. ``name`` is its file name: only the extension matters."""
     digest = hashlib.sha256(data).hexdigest()
+    converter = converter_of(name)
     try:
-        decoded = decode(data)
+        if converter is None:
+            decoded = decode(data)
+            text, remarks = decoded.text, decoded.notes
+        else:
+            converted = convert(data, converter)
+            text, remarks, name = converted.text, converted.warnings, ""
     except UndecodableError as error:
         return Reading(digest, error=f"not text: {error}")
-    note = parse_note(decoded.text, dialect, name)
-    return Reading(digest, note, tuple(link.claims(note, template)), decoded.notes)
+    except ValueError as error:
+        return Reading(digest, error=str(error))
+    return read_text(text, digest, name, dialect, template, remarks)
+
+
+def read_text(
+    text: str, digest: str, name: str, dialect: Dialect, template: Template, remarks: tuple[str, ...] = ()
+) -> Reading:
+    """Parse one text and make its claims."""
+    note = parse_note(text, dialect, name)
+    return Reading(digest, note, tuple(link.claims(note, template)), remarks)
 
 
 def read_file(path: Path, dialect: Dialect, template: Template) -> Reading:

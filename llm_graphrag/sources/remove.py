@@ -25,7 +25,7 @@ from .writer import Writer
 
 
 def remove(connection: sqlite3.Connection, settings: Settings, names: Sequence[str]) -> list[str]:
-    """Remove documents by uri and sources by name or folder; returns the uris removed.
+    """Remove documents by uri and sources by name, folder or file; returns the uris removed.
 
     Raises ValueError naming the first name that is neither.
     """
@@ -36,24 +36,35 @@ def remove(connection: sqlite3.Connection, settings: Settings, names: Sequence[s
         if row:
             documents[row["id"]] = row["uri"]
             continue
-        source = connection.execute(
-            "SELECT id FROM kg_sources WHERE name = ? OR (kind = 'folder' AND root = ?)",
-            [name, stored_path(Path(name).expanduser().resolve())],
-        ).fetchone()
-        if source is None:
+        found = _sources(connection, name)
+        if not found:
             known = ", ".join(row[0] for row in connection.execute("SELECT name FROM kg_sources ORDER BY name"))
             raise ValueError(f"{name!r} is neither the uri of a document nor a source. Sources here: {known or 'none'}")
-        sources.append(source["id"])
-        documents.update(
-            (row["id"], row["uri"])
-            for row in connection.execute("SELECT id, uri FROM kg_documents WHERE source = ?", [source["id"]])
-        )
+        sources += found
+        for source in found:
+            documents.update(
+                (row["id"], row["uri"])
+                for row in connection.execute("SELECT id, uri FROM kg_documents WHERE source = ?", [source])
+            )
     writer = Writer(connection, settings)
     writer.delete(sorted(documents))
     with transaction(connection):
         connection.executemany("DELETE FROM kg_sources WHERE id = ?", [[id_] for id_ in sources])
     writer.finish(silent, reparse)
     return sorted(documents.values())
+
+
+def _sources(connection: sqlite3.Connection, name: str) -> list[int]:
+    """The source of this name, or the sources that were read from this folder or file."""
+    rows = connection.execute("SELECT id FROM kg_sources WHERE name = ?", [name]).fetchall()
+    if not rows:
+        path = stored_path(Path(name).expanduser().resolve())
+        rows = connection.execute(
+            """SELECT id FROM kg_sources
+               WHERE (kind = 'folder' AND root = :path) OR json_extract(options, '$.file') = :path""",
+            {"path": path},
+        ).fetchall()
+    return [row["id"] for row in rows]
 
 
 def forget(connection: sqlite3.Connection, name: str, type_: str | None, never: bool) -> dict[str, Any]:

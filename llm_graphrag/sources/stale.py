@@ -19,7 +19,8 @@ def stale(connection: sqlite3.Connection, documents: Iterable[int] | None = None
     A whole source whose folder is not on this machine is not looked at: its notes
     are elsewhere, not gone.
     """
-    wanted = None if documents is None else json.dumps(sorted(set(documents)))
+    asked = None if documents is None else set(documents)
+    wanted = None if asked is None else json.dumps(sorted(asked))
     rows = connection.execute(
         """SELECT d.id, d.path, d.content_hash, s.root FROM kg_documents d JOIN kg_sources s ON s.id = d.source
            WHERE s.kind = 'folder' AND (:wanted IS NULL OR d.id IN (SELECT value FROM json_each(:wanted)))""",
@@ -37,4 +38,14 @@ def stale(connection: sqlite3.Connection, documents: Iterable[int] | None = None
             continue
         if hashlib.sha256(data).hexdigest() != digest:
             found[id_] = CHANGED
+    if connection.execute(HAS_ROWS, {"wanted": wanted}).fetchone():
+        from .rows.stale import stale_rows
+
+        found |= stale_rows(connection, asked)
     return found
+
+
+HAS_ROWS = """
+  SELECT 1 FROM kg_documents d JOIN kg_sources s ON s.id = d.source
+  WHERE s.kind NOT IN ('folder', 'text')
+    AND (:wanted IS NULL OR d.id IN (SELECT value FROM json_each(:wanted))) LIMIT 1"""

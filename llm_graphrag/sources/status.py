@@ -6,6 +6,7 @@ import sqlite3
 from typing import Any
 
 from ..store import schema
+from .rows.stale import changed_sources
 from .stale import stale
 from .totals import totals
 
@@ -14,13 +15,15 @@ def status_of(connection: sqlite3.Connection) -> dict[str, Any]:
     """Everything that ``llm graphrag status`` shows."""
     late = stale(connection)
     uris = dict(connection.execute("SELECT id, uri FROM kg_documents").fetchall()) if late else {}
+    changed = changed_sources(connection)
     sources = connection.execute(
         """SELECT s.name, s.kind, s.root, s.dialect,
              (SELECT count(*) FROM kg_documents d WHERE d.source = s.id) AS documents
            FROM kg_sources s ORDER BY s.name"""
     )
     skipped = connection.execute(
-        "SELECT s.name || '/' || k.path AS path, k.reason FROM kg_skipped k JOIN kg_sources s ON s.id = k.source ORDER BY 1"
+        """SELECT s.name || '/' || k.path AS path, k.reason
+           FROM kg_skipped k JOIN kg_sources s ON s.id = k.source ORDER BY 1"""
     )
     return {
         "totals": totals(connection),
@@ -28,6 +31,9 @@ def status_of(connection: sqlite3.Connection) -> dict[str, Any]:
         "schema_version": schema.version(connection),
         "sources": [dict(row) for row in sources],
         "skipped": [dict(row) for row in skipped],
-        "stale": [{"path": uris[id_], "reason": reason} for id_, reason in late.items()],
+        "stale": [
+            *({"path": uris[id_], "reason": reason} for id_, reason in late.items()),
+            *({"path": name, "reason": "the source has changed since it was read"} for name in changed),
+        ],
         "unscanned": connection.execute("SELECT count(*) FROM kg_documents WHERE scanned = 0").fetchone()[0],
     }

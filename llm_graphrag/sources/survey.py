@@ -7,7 +7,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 
+from ..plugins import converters
 from . import files
+from .links import NOTE_EXTENSIONS
 from .plan import Fresh
 
 
@@ -67,9 +69,11 @@ def _walked(
     root: Path, only: Sequence[str] | None, follow: bool, ignore: Sequence[str], max_bytes: int
 ) -> Iterator[files.Walked]:
     """Everything below ``root``, or below those parts of it, with paths relative to ``root``."""
+    extensions = (*NOTE_EXTENSIONS, *converters())
     for part in [""] if only is None else sorted(set(only)):
         top = root / files.real_path(part)
-        for item in files.walk(top, follow_outside=follow, ignore=ignore, max_bytes=max_bytes):
+        walked = files.walk(top, follow_outside=follow, ignore=ignore, extensions=extensions, max_bytes=max_bytes)
+        for item in walked:
             if not part:
                 yield item
             elif isinstance(item, files.FoundFile):

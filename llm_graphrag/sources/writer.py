@@ -19,11 +19,11 @@ from ..facts import link
 from ..facts.claims import TAGGED, Claim
 from ..facts.lexical import NameMatcher
 from ..facts.mentions import ORIGIN, mentions
-from ..store import chunks as chunk_store
-from ..store import documents as document_store
 from ..plugins import name_finder
 from ..settings import Settings
 from ..store import changes, counts, schema
+from ..store import chunks as chunk_store
+from ..store import documents as document_store
 from ..store.connection import transaction
 from ..store.entities import Names
 from ..store.evidence import Places, put_claims, put_mentions
@@ -87,7 +87,8 @@ class Writer:
         """Look for names in what is new, and for new names in what is old; then count facets."""
         self._mark_older()
         self._matcher = None
-        waiting = [row[0] for row in self.connection.execute("SELECT id FROM kg_documents WHERE scanned = 0 ORDER BY id")]
+        rows = self.connection.execute("SELECT id FROM kg_documents WHERE scanned = 0 ORDER BY id")
+        waiting = [row[0] for row in rows]
         for start in range(0, len(waiting), BATCH_DOCUMENTS):
             progress("names", start, len(waiting))
             with self._batch():
@@ -127,7 +128,8 @@ class Writer:
         """Write one document up to its claims; returns the name keys whose notes have to be named."""
         connection, document, note = self.connection, item.document, item.note
         row = connection.execute(
-            "SELECT id, name_key, entity, path, entity_type FROM kg_documents WHERE uri = ? OR id = ? ORDER BY id = ? DESC",
+            """SELECT id, name_key, entity, path, entity_type FROM kg_documents
+               WHERE uri = ? OR id = ? ORDER BY id = ? DESC""",
             [document.uri, item.known, item.known],
         ).fetchone()
         known = None if row is None else int(row["id"])

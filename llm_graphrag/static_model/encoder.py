@@ -104,23 +104,24 @@ class StaticEncoder:
         """Write the sum of the rows of a text's pieces into ``row``."""
         import numpy
 
-        words = WordPieces.words(text[:LIMIT_CHARACTERS])
-        ids = self.pieces.of_words(words)[:LIMIT]
-        if ids:
-            counted = Counter(ids)
-            chosen = numpy.fromiter(counted, numpy.intp, len(counted))
-            counts = numpy.fromiter(counted.values(), numpy.float32, len(counted))
-            row[:] = (self.scales[chosen] * numpy.sqrt(counts)) @ self.table[chosen].astype(numpy.float32)
-        if len(ids) < LIMIT:
-            for word, count in Counter(self.pieces.without(words)).items():
-                row += numpy.float32(count**0.5) * self.unknown(word)
+        counted = Counter(self.pieces.ids(text[:LIMIT_CHARACTERS])[:LIMIT])
+        if not counted:
+            return
+        chosen = numpy.fromiter(counted, numpy.int64, len(counted))
+        weights = numpy.sqrt(numpy.fromiter(counted.values(), numpy.float32, len(counted)))
+        if chosen.min() < 0:
+            strange = chosen < 0
+            for number, weight in zip(chosen[strange].tolist(), weights[strange], strict=True):
+                row += weight * self.unknown(number)
+            chosen, weights = chosen[~strange], weights[~strange]
+        row += (self.scales[chosen] * weights) @ self.table.take(chosen, axis=0).astype(numpy.float32)
 
-    def unknown(self, word: str) -> NDArray[np.float32]:
-        """A direction drawn from the letters of a word: bits of a hash as signs."""
+    def unknown(self, number: int) -> NDArray[np.float32]:
+        """A direction drawn from the number of a word without pieces: bits of a hash as signs."""
         import numpy
 
         size = (self.dimensions + 7) // 8
-        bits = numpy.frombuffer(hashlib.shake_128(word.encode("utf-8", "replace")).digest(size), numpy.uint8)
+        bits = numpy.frombuffer(hashlib.shake_128(str(number).encode("ascii")).digest(size), numpy.uint8)
         signs = numpy.unpackbits(bits)[: self.dimensions].astype(numpy.float32) * 2 - 1
         scaled: NDArray[np.float32] = signs * numpy.float32(UNKNOWN_LENGTH / self.dimensions**0.5)
         return scaled

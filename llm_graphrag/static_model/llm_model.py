@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-import llm
+from llm.models import EmbeddingModel
 
 __all__ = ["StaticEmbeddingModel"]
 
 
-class StaticEmbeddingModel(llm.EmbeddingModel):
+class StaticEmbeddingModel(EmbeddingModel):
     """Text only, no key, works offline."""
 
     model_id = "graphrag-static"
@@ -29,7 +29,7 @@ class StaticEmbeddingModel(llm.EmbeddingModel):
         from .encoder import UNKNOWN_LENGTH, load
 
         encoder = load()
-        nothing = encoder.unknown("") / UNKNOWN_LENGTH
+        nothing = encoder.unknown(0) / UNKNOWN_LENGTH
         texts = [item.decode("utf-8") if isinstance(item, bytes) else item for item in items]
         for vector in encoder.encode(texts):
             yield (vector if vector.any() else nothing).tolist()

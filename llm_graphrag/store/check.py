@@ -44,10 +44,13 @@ def _file(connection: sqlite3.Connection) -> Iterator[Problem]:
 
 
 def _full_text(connection: sqlite3.Connection) -> Iterator[Problem]:
-    for table in ("kg_chunks_fts", "kg_names_fts"):
+    for table, statement in (
+        ("kg_chunks_fts", "INSERT INTO kg_chunks_fts(kg_chunks_fts, rank) VALUES ('integrity-check', 1)"),
+        ("kg_names_fts", "INSERT INTO kg_names_fts(kg_names_fts, rank) VALUES ('integrity-check', 1)"),
+    ):
         try:
             connection.execute("SAVEPOINT full_text")
-            connection.execute(f"INSERT INTO {table}({table}, rank) VALUES ('integrity-check', 1)")
+            connection.execute(statement)
         except sqlite3.DatabaseError as error:
             yield Problem(table, None, f"full text is out of step ({error}); run: llm graphrag rebuild")
         finally:
@@ -117,7 +120,8 @@ FACT_CHECKS = (
     (
         "kg_attributes",
         "its evidence count is not that of its evidence",
-        "SELECT id FROM kg_attributes t WHERE evidence <> (SELECT count(*) FROM kg_evidence v WHERE v.attribute = t.id)",
+        """SELECT id FROM kg_attributes t
+           WHERE evidence <> (SELECT count(*) FROM kg_evidence v WHERE v.attribute = t.id)""",
     ),
     ("kg_triples", "no evidence states it", "SELECT id FROM kg_triples WHERE evidence = 0"),
     ("kg_attributes", "no evidence states it", "SELECT id FROM kg_attributes WHERE evidence = 0"),
@@ -127,8 +131,8 @@ FACT_CHECKS = (
         """SELECT v.id FROM kg_evidence v JOIN kg_triples t ON t.id = v.triple
            JOIN kg_entities h ON h.id = v.head_entity JOIN kg_entities a ON a.id = v.tail_entity
            WHERE t.relation <> v.relation
-             OR t.head <> CASE v.reversed WHEN 0 THEN coalesce(h.merged_into, h.id) ELSE coalesce(a.merged_into, a.id) END
-             OR t.tail <> CASE v.reversed WHEN 0 THEN coalesce(a.merged_into, a.id) ELSE coalesce(h.merged_into, h.id) END""",
+             OR t.head <> iif(v.reversed, coalesce(a.merged_into, a.id), coalesce(h.merged_into, h.id))
+             OR t.tail <> iif(v.reversed, coalesce(h.merged_into, h.id), coalesce(a.merged_into, a.id))""",
     ),
     (
         "kg_evidence",
@@ -184,8 +188,11 @@ def _listed(checks: tuple[tuple[str, str, str], ...]) -> Callable[[sqlite3.Conne
 
 
 def _keys(connection: sqlite3.Connection) -> Iterator[Problem]:
-    for table in ("kg_entities", "kg_aliases"):
-        for row in connection.execute(f"SELECT id, name, key FROM {table}"):
+    for table, statement in (
+        ("kg_entities", "SELECT id, name, key FROM kg_entities"),
+        ("kg_aliases", "SELECT id, name, key FROM kg_aliases"),
+    ):
+        for row in connection.execute(statement):
             if name_key(row["name"]) != row["key"]:
                 yield Problem(table, row["id"], f"its key is {row['key']!r}, its name {row['name']!r}")
 

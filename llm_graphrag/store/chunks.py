@@ -79,7 +79,8 @@ def put_chunks(
 
 def _by_hash(connection: sqlite3.Connection, document: int) -> dict[str, list[sqlite3.Row]]:
     rows = connection.execute(
-        "SELECT id, section, seq, start, end, line, heading, content_hash FROM kg_chunks WHERE document = ? ORDER BY seq",
+        """SELECT id, section, seq, start, end, line, heading, content_hash
+           FROM kg_chunks WHERE document = ? ORDER BY seq""",
         [document],
     )
     found: dict[str, list[sqlite3.Row]] = defaultdict(list)

@@ -16,7 +16,9 @@ FACTS_OF_ENTITY = """
     + (SELECT count(*) FROM kg_triples t WHERE t.tail = e.id AND t.head <> e.id)
     + (SELECT count(*) FROM kg_attributes a WHERE a.entity = e.id) AS n"""
 
-CHUNKS_OF_ENTITY = "SELECT 'chunks', e.id, (SELECT count(DISTINCT m.chunk) FROM kg_mentions m WHERE m.entity = e.id) AS n"
+CHUNKS_OF_ENTITY = (
+    "SELECT 'chunks', e.id, (SELECT count(DISTINCT m.chunk) FROM kg_mentions m WHERE m.entity = e.id) AS n"
+)
 
 FACETS = {
     "entity_type": "SELECT type, count(*) FROM kg_entities WHERE merged_into IS NULL GROUP BY type",
@@ -51,7 +53,8 @@ def recount_facets(connection: sqlite3.Connection) -> None:
             "DELETE FROM kg_counts WHERE kind = ? AND item = ?", [(kind, item) for item in have.keys() - wanted.keys()]
         )
         connection.executemany(
-            "INSERT INTO kg_counts(kind, item, n) VALUES (?, ?, ?) ON CONFLICT(kind, item) DO UPDATE SET n = excluded.n",
+            """INSERT INTO kg_counts(kind, item, n) VALUES (?, ?, ?)
+               ON CONFLICT(kind, item) DO UPDATE SET n = excluded.n""",
             [(kind, item, n) for item, n in wanted.items() if have.get(item) != n],
         )
 

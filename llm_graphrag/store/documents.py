@@ -111,9 +111,7 @@ def put_document(connection: sqlite3.Connection, document: Document, known: int 
 
 def put_sections(connection: sqlite3.Connection, document: int, sections: Sequence[Section]) -> dict[int, int]:
     """Bring the section rows of a document in step; returns ids by seq. Rows that are the same stay."""
-    have = {
-        row["seq"]: row for row in connection.execute("SELECT * FROM kg_sections WHERE document = ?", [document])
-    }
+    have = {row["seq"]: row for row in connection.execute("SELECT * FROM kg_sections WHERE document = ?", [document])}
     ids: dict[int, int] = {}
     for section in sections:
         parent = None if section.parent is None else ids[section.parent]
@@ -121,7 +119,8 @@ def put_sections(connection: sqlite3.Connection, document: int, sections: Sequen
         row = have.pop(section.seq, None)
         if row is None:
             cursor = connection.execute(
-                "INSERT INTO kg_sections(parent, level, heading, start, end, document, seq) VALUES (?, ?, ?, ?, ?, ?, ?)",
+                """INSERT INTO kg_sections(parent, level, heading, start, end, document, seq)
+                   VALUES (?, ?, ?, ?, ?, ?, ?)""",
                 [*values, document, section.seq],
             )
             assert cursor.lastrowid is not None

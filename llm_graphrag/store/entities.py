@@ -187,4 +187,3 @@ def sweep(connection: sqlite3.Connection, candidates: Iterable[int]) -> list[int
     connection.executemany("DELETE FROM kg_entities WHERE id = ?", [[id_] for id_ in gone])
     changes.record(connection, "kg_entities", gone, "delete")
     return gone
-

@@ -130,8 +130,8 @@ def _insert(
              :tail_entity, :link, :reversed, :chunk, :start, :end, :quote, :confidence, :origin, :schema_version,
              :detail)""",
         {
-            "kind": kind, "head": head or places.name, "reversed": int(claim.reversed), "head_key": head_key, "head_type": claim.head_type,
-            "head_entity": head_entity, "relation": relation, "tail": tail, "tail_key": tail_key,
+            "kind": kind, "head": head or places.name, "reversed": int(claim.reversed), "head_key": head_key,
+            "head_type": claim.head_type, "head_entity": head_entity, "relation": relation, "tail": tail, "tail_key": tail_key,
             "tail_type": claim.tail_type, "tail_entity": tail_entity, "link": link, "chunk": chunk,
             "start": start, "end": end, "quote": places.text[chunk_start + start : chunk_start + end],
             "confidence": claim.confidence, "origin": claim.origin, "schema_version": schema_version,
@@ -184,7 +184,12 @@ def touch(connection: sqlite3.Connection, triple: int | None, attribute: int | N
 
 
 def put_mentions(
-    connection: sqlite3.Connection, document: int, places: Places, mentions: Iterable[Mention], names: Names, origin: str
+    connection: sqlite3.Connection,
+    document: int,
+    places: Places,
+    mentions: Iterable[Mention],
+    names: Names,
+    origin: str,
 ) -> set[int]:
     """Make the mentions of ``origin`` in a document exactly ``mentions``; returns entities that lost or won one."""
     wanted: dict[tuple[int, int, int, str], str] = {}

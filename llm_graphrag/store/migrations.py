@@ -87,6 +87,10 @@ def refuse_older(connection: sqlite3.Connection, path: Path) -> None:
     """Raise if a file that is opened only to read lacks our tables, or some of them."""
     have = applied(connection)
     if not have:
-        raise NotAKnowledgeBaseError(f"{path} is not a knowledge base. Make one with: llm graphrag add FOLDER -d {path}")
+        raise NotAKnowledgeBaseError(
+            f"{path} is not a knowledge base. Make one with: llm graphrag add FOLDER -d {path}"
+        )
     if set(NAMES) - have:
-        raise NotAKnowledgeBaseError(f"{path} is of an older version. Bring it up to date with: llm graphrag init -d {path}")
+        raise NotAKnowledgeBaseError(
+            f"{path} is of an older version. Bring it up to date with: llm graphrag init -d {path}"
+        )

@@ -106,7 +106,9 @@ def _aliases(connection: sqlite3.Connection, group: list[NamedNote]) -> set[str]
     """Titles and aliases of these notes, from the claims their text makes."""
     changed: set[str] = set()
     for note in group:
-        row = connection.execute("SELECT title, name, entity FROM kg_documents WHERE id = ?", [note.document]).fetchone()
+        row = connection.execute(
+            "SELECT title, name, entity FROM kg_documents WHERE id = ?", [note.document]
+        ).fetchone()
         wanted = [(row["name"], "title"), (row["title"], "title")]
         claims = connection.execute(
             """SELECT DISTINCT v.tail FROM kg_chunks c CROSS JOIN kg_evidence v ON v.chunk = c.id

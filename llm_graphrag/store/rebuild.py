@@ -19,4 +19,3 @@ def rebuild(connection: sqlite3.Connection) -> None:
         counts.recount_all(connection)
         connection.execute("INSERT INTO kg_chunks_fts(kg_chunks_fts) VALUES ('rebuild')")
         connection.execute("INSERT INTO kg_names_fts(kg_names_fts) VALUES ('rebuild')")
-        connection.execute("DELETE FROM kg_changes")

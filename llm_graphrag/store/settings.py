@@ -14,6 +14,7 @@ def get_setting(connection: sqlite3.Connection, key: str, default: Any = None) -
 
 def put_setting(connection: sqlite3.Connection, key: str, value: Any) -> None:
     connection.execute(
-        "INSERT INTO kg_settings(key, value) VALUES (?, ?) ON CONFLICT(key) DO UPDATE SET value = excluded.value",
+        """INSERT INTO kg_settings(key, value) VALUES (?, ?)
+           ON CONFLICT(key) DO UPDATE SET value = excluded.value WHERE value <> excluded.value""",
         [key, json.dumps(value, ensure_ascii=False, sort_keys=True)],
     )

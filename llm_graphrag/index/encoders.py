@@ -1,0 +1,99 @@
+"""Encoders: texts in, vectors out, whichever embedding model is meant by a name.
+
+The bundled static model is read without importing llm. Every other name is asked of
+llm, so that any of its embedding plugins works. One of them, llm-embed-onnx 0.1,
+keeps its model's name in an attribute that llm clears while it calls a model; it is
+wrapped so that its own method is called directly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+STATIC = "graphrag-static"
+SHOWN = 300  # characters of a provider's message that are shown
+
+
+class EncoderError(ValueError):
+    """A model is not there, or did not give the vectors it was asked for."""
+
+
+class Encoder(Protocol):
+    model_id: str
+
+    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Vectors (texts, dimensions); not empty; a row an input, in order."""
+
+
+def encoder(name: str) -> Encoder:
+    """The encoder of a model by name or alias. Raises EncoderError saying what to install."""
+    if name == STATIC:
+        from ..static_model.encoder import load
+
+        return _Static(load())
+    return _FromLlm(name)
+
+
+class _Static:
+    model_id = STATIC
+
+    def __init__(self, model: Any) -> None:
+        self._model = model
+
+    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        vectors: NDArray[np.float32] = self._model.encode(list(texts))
+        return vectors
+
+
+class _FromLlm:
+    """Any embedding model of llm."""
+
+    def __init__(self, name: str) -> None:
+        import llm
+
+        try:
+            self._model = llm.get_embedding_model(name)
+        except llm.UnknownModelError as error:
+            raise EncoderError(
+                f"llm has no embedding model {name!r}. List them with: llm embed-models; install more with: llm install"
+            ) from error
+        self.model_id: str = self._model.model_id
+
+    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        import numpy
+
+        try:
+            rows = list(self._rows(list(texts)))
+        except Exception as error:  # a provider may raise anything: name the model, keep the cause
+            raise EncoderError(f"{self.model_id} did not embed: {_short(error)}") from error
+        if len(rows) != len(texts):
+            raise EncoderError(f"{self.model_id} gave {len(rows)} vectors for {len(texts)} texts; nothing was stored")
+        lengths = {len(row) for row in rows}
+        if len(lengths) > 1:
+            raise EncoderError(
+                f"{self.model_id} gave vectors of different lengths in one batch: {sorted(lengths)}; nothing was stored"
+            )
+        return numpy.asarray(rows, numpy.float32).reshape(len(rows), -1)
+
+    def _rows(self, texts: list[str]) -> Any:
+        if type(self._model).__module__.startswith("llm_embed_onnx"):
+            return self._onnx_rows(texts)
+        return self._model.embed_multi(texts)
+
+    def _onnx_rows(self, texts: list[str]) -> Any:
+        """llm-embed-onnx 0.1: put its model's name back where it looks for it, and call it without llm."""
+        model = self._model
+        if not getattr(model, "key", None):
+            model.key = model.model_id.removeprefix("onnx-")
+        return model.embed_batch(texts)
+
+
+def _short(error: Exception) -> str:
+    """What a provider said, on one line, cut."""
+    said = " ".join(str(error).split()) or type(error).__name__
+    return said if len(said) <= SHOWN else said[:SHOWN] + "…"
