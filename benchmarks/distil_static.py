@@ -168,7 +168,7 @@ def main() -> None:
     parser.add_argument("--tokenizer", type=Path, required=True)
     parser.add_argument("--dimensions", type=int, default=256)
     parser.add_argument("--epochs", type=int, default=8)
-    parser.add_argument("--rate", type=float, default=3e-3)
+    parser.add_argument("--rate", type=float, default=2e-3)
     parser.add_argument("--out", type=Path, default=HERE)
     options = parser.parse_args()
     every = vocabulary(options.tokenizer)

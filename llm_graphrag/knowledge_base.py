@@ -106,7 +106,7 @@ class KnowledgeBase:
         from .index.encoders import EncoderError
         from .sources.report import Remark
 
-        if report.planned or not self.settings.embedding_model:
+        if not report.totals or not self.settings.embedding_model:  # a dry run has no totals
             return report
         try:
             report.totals["vectors"] = self.embed(progress=progress).made
@@ -115,8 +115,9 @@ class KnowledgeBase:
         return report
 
     def embed(self, model: str | None = None, progress: Progress | None = None, full: bool = False) -> Embedded:
-        """Bring vectors in step with the notes; ``model`` changes the model, keeping the old vectors until the new are complete.
+        """Bring vectors in step with the notes.
 
+        ``model`` changes the model; the old vectors stay in use until the new are complete.
         Raises EncoderError if the model is not there or does not give what it should.
         """
         from .index import embed as embedding

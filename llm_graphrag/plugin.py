@@ -14,7 +14,7 @@ hookimpl = pluggy.HookimplMarker("llm")
 
 #: command → (module of llm_graphrag.cli, name in it, the line that --help shows)
 COMMANDS = {
-    "add": ("add", "add", "Read notes: folders, files, or - for standard input."),
+    "add": ("add", "add", "Read notes, files, tables and conversations."),
     "ask": ("ask", "ask", "Answer a question with cited passages."),
     "check": ("care", "check", "Verify every invariant of the file."),
     "embed": ("embed", "embed", "Make vectors, or change the model that makes them."),
@@ -71,9 +71,12 @@ def graphrag() -> None:
 
 @hookimpl
 def register_embedding_models(register: Any) -> None:
+    from .index.onnx import adapters
     from .static_model.llm_model import StaticEmbeddingModel
 
     register(StaticEmbeddingModel())
+    for adapter in adapters():
+        register(adapter)
 
 
 @hookimpl

@@ -45,7 +45,7 @@ NATURAL = {
         FROM kg_counts""",
     "kg_types": """SELECT kind, name, description, aliases, domain, range, list, symmetric, inverse, value_kind
         FROM kg_types""",
-    "kg_settings": "SELECT key, value FROM kg_settings",
+    "kg_settings": "SELECT key, value FROM kg_settings WHERE key NOT LIKE '%.position'",  # places in kg_changes
     "kg_skipped": "SELECT s.name, k.path, k.reason FROM kg_skipped k JOIN kg_sources s ON s.id = k.source",
 }
 

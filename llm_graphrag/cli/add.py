@@ -63,9 +63,9 @@ def add(
     conversations in llm's own log. Adding is a sync: a note that has not changed
     costs nothing, a changed note is read again, a renamed one keeps its identity.
     A note whose file is gone stays until you add with --prune. Vaults of Obsidian,
-    Logseq, Foam and Dendron are recognised; Markdown, text and HTML are read, and PDF
-    and Word files with the extra: llm install 'llm-graphrag[files]'. Hidden folders,
-    the vault's own templates and what .graphragignore names are left out.
+    Logseq, Foam and Dendron are recognised; Markdown, text and HTML are read, PDF
+    and Word files with the extra "files". Hidden folders, the vault's own templates
+    and what .graphragignore names are left out.
 
     Of a CSV, JSON, JSON Lines or SQLite file that you name, every row becomes a
     document. Options that are not given are as they were when it was added before.
@@ -80,6 +80,7 @@ def add(
       llm graphrag add data.db --sql "select id, title, body from notes"
       llm graphrag add llm-logs
       pbpaste | llm graphrag add - --name clipping.md
+      llm install 'llm-graphrag[files]'
     """
     options = Options(dialect, prune, dry_run, follow, private, ignore, workers=max(0, (os.cpu_count() or 1) - 1))
     progress = ProgressLine()

@@ -83,7 +83,8 @@ def remove_gone(connection: sqlite3.Connection) -> int:
         with transaction(connection):
             cursor = connection.execute(
                 """DELETE FROM embeddings WHERE collection_id = ? AND id IN
-                     (SELECT CAST(id AS TEXT) FROM kg_changes WHERE "table" = ? AND seq > ? AND operation = 'delete')""",
+                     (SELECT CAST(id AS TEXT) FROM kg_changes
+                      WHERE "table" = ? AND seq > ? AND operation = 'delete')""",
                 [row[0] if row else None, TABLES[kind], position],
             )
         removed += cursor.rowcount

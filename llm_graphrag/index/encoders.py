@@ -1,9 +1,8 @@
 """Encoders: texts in, vectors out, whichever embedding model is meant by a name.
 
 The bundled static model is read without importing llm. Every other name is asked of
-llm, so that any of its embedding plugins works. One of them, llm-embed-onnx 0.1,
-keeps its model's name in an attribute that llm clears while it calls a model; it is
-wrapped so that its own method is called directly.
+llm, so that any of its embedding plugins works; those of llm-embed-onnx by way of
+onnx.py.
 """
 
 from __future__ import annotations
@@ -56,6 +55,9 @@ class _FromLlm:
     def __init__(self, name: str) -> None:
         import llm
 
+        from .onnx import adapted
+
+        name = adapted(name)
         try:
             self._model = llm.get_embedding_model(name)
         except llm.UnknownModelError as error:
@@ -68,7 +70,7 @@ class _FromLlm:
         import numpy
 
         try:
-            rows = list(self._rows(list(texts)))
+            rows = list(self._model.embed_multi(list(texts)))
         except Exception as error:  # a provider may raise anything: name the model, keep the cause
             raise EncoderError(f"{self.model_id} did not embed: {_short(error)}") from error
         if len(rows) != len(texts):
@@ -79,18 +81,6 @@ class _FromLlm:
                 f"{self.model_id} gave vectors of different lengths in one batch: {sorted(lengths)}; nothing was stored"
             )
         return numpy.asarray(rows, numpy.float32).reshape(len(rows), -1)
-
-    def _rows(self, texts: list[str]) -> Any:
-        if type(self._model).__module__.startswith("llm_embed_onnx"):
-            return self._onnx_rows(texts)
-        return self._model.embed_multi(texts)
-
-    def _onnx_rows(self, texts: list[str]) -> Any:
-        """llm-embed-onnx 0.1: put its model's name back where it looks for it, and call it without llm."""
-        model = self._model
-        if not getattr(model, "key", None):
-            model.key = model.model_id.removeprefix("onnx-")
-        return model.embed_batch(texts)
 
 
 def _short(error: Exception) -> str:

@@ -45,9 +45,11 @@ class Vectors:
         ).fetchall()
         rows.sort(key=lambda row: int(row[0]))
         ids = numpy.fromiter((row[0] for row in rows), numpy.int64, len(rows))
-        matrix = numpy.frombuffer(b"".join(row[1] for row in rows), "<f4").reshape(len(rows), self.dimensions)
+        floats = numpy.frombuffer(b"".join(row[1] for row in rows), "<f4").astype(numpy.float32)
+        matrix = floats.reshape(len(rows), self.dimensions)
         lengths = numpy.sqrt(numpy.einsum("ij,ij->i", matrix, matrix))
-        return ids, matrix / numpy.where(lengths > 0, lengths, 1)[:, None]
+        lengths[lengths == 0] = 1
+        return ids, matrix / lengths[:, None]
 
     def similar(
         self, vector: NDArray[np.float32], k: int, ids: Collection[int] | None = None

@@ -49,7 +49,7 @@ def add(
     _check(rows, [kind for _, kind in named.rows])
     feeds = [named_feed(connection, path, kind, rows) for path, kind in named.rows]
     run = Ingest(connection, settings, options, progress)
-    run.folders(named.notes)
+    run.paths(named.notes)
     for feed in feeds:
         sync(run, feed)
     return run.finish()

@@ -100,10 +100,10 @@ def _tables(page: JustHTML) -> Iterator[str]:
     from justhtml.dom import Element, Text
 
     number = 0
-    for table in page.query("table"):
+    for table in reversed(page.query("table")):  # inner ones first
         rows = [[_cell(cell) for cell in row.query("td, th")] for row in table.query("tr")]
         rows = [row for row in rows if any(row)]
-        if table.query("table") or max(map(len, rows), default=0) < 2 or table.parent is None:
+        if "\ue000" in table.to_text() or max(map(len, rows), default=0) < 2 or table.parent is None:
             _take_apart(table)
             continue
         paragraph = Element("p", None, "html")

@@ -77,13 +77,8 @@ class Ingest:
         self.template = schema.current(connection)
         self.writer = Writer(connection, settings)
 
-    def paths(self, paths: Sequence[Path]) -> Report:
-        """Add folders and files. Raises FileNotFoundError naming the first path that is not there."""
-        self.folders(paths)
-        return self.finish()
-
-    def folders(self, paths: Sequence[Path]) -> None:
-        """The part of :meth:`paths` before the end of a run, which other sources may follow."""
+    def paths(self, paths: Sequence[Path]) -> None:
+        """Add folders and files; :meth:`finish` must follow. Raises FileNotFoundError naming what is not there."""
         grouped: dict[Path, list[str] | None] = {}
         for path in paths:
             if not path.exists():

@@ -17,7 +17,9 @@ from .report import Split
 
 def may_split(template: Template) -> bool:
     """Whether the schema has any list, so that notes are worth reading for a preview."""
-    return any(item.is_list for item in (*template.relations, *template.attributes))
+    return any(relation.is_list for relation in template.relations) or any(
+        attribute.is_list for attribute in template.attributes
+    )
 
 
 def splits(path: str, note: Note, claims: Sequence[Claim]) -> Iterator[Split]:

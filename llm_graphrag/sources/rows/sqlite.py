@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
@@ -85,6 +85,7 @@ def records(path: Path, selection: Selection, remarks: Remarks) -> Iterator[Reco
     """The selected rows. Raises ValueError if the query is wrong or would do more than read."""
     binary: dict[str, int] = {}
     with closing(open_to_read(path)) as connection:
+        _wake(connection)
         connection.set_authorizer(_authorize)
         try:
             cursor = connection.execute(selection.statement())
@@ -97,6 +98,14 @@ def records(path: Path, selection: Selection, remarks: Remarks) -> Iterator[Reco
             raise ValueError(_wrong(path, selection, error)) from error
     for name, number in binary.items():
         remarks.warn(f"column {name!r}: {number:,} binary values left out")
+
+
+def _wake(connection: sqlite3.Connection) -> None:
+    """Let full-text tables set themselves up, which takes more than reading, before the authorizer is there."""
+    for name, sql in connection.execute(LISTED).fetchall():
+        if (sql or "").upper().startswith("CREATE VIRTUAL"):
+            with suppress(sqlite3.Error):  # of a kind that this SQLite does not know
+                connection.execute(f"SELECT 1 FROM {quoted(name)} LIMIT 0")  # noqa: S608
 
 
 def _cells(names: Sequence[str], row: Sequence[object], binary: dict[str, int]) -> Iterator[tuple[str, str]]:

@@ -14,6 +14,7 @@ from typing import Any
 
 from ..converters import UNPRINTABLE
 from ..html import html_to_markdown, looks_like_html
+from ..markdown import plain_heading
 from ..quoting import MAX_VALUE, heading, is_short, metadata, nested, one_line
 from .feed import Record, Remarks, Rendered, Value
 from .keys import Paths
@@ -136,14 +137,21 @@ def _note(values: Mapping[str, Value], title_column: str | None, title: str, tex
         else:
             sections[column] = _body(_text(value))
     parts = [metadata(facts).rstrip("\n")] if facts else []
-    if title:
+    alone = bool(title) and len(text_columns) == len(sections) == 1
+    if title and not (alone and _begins_with(title, sections[text_columns[0]])):
         parts.append(heading(title, 1))
-    if title and len(text_columns) == len(sections) == 1:
+    if alone:
         parts += sections.values()
     else:
         for column, body in sections.items():
             parts += [heading(column, 2), nested(body, 2)]
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _begins_with(title: str, body: str) -> bool:
+    """Whether a text brings its title along as its first heading."""
+    first = body.partition("\n")[0]
+    return first.startswith("# ") and plain_heading(first) == title
 
 
 def _body(text: str) -> str:

@@ -46,13 +46,12 @@ def read_text(path: Path, encoding: str, remarks: Remarks) -> str:
 
 def _as_told(data: bytes, encoding: str, remarks: Remarks) -> str:
     try:
-        codec = codecs.lookup(encoding)
-        text, _ = codec.decode(data, "replace")
-    except (LookupError, ValueError, AssertionError) as error:
+        text = data.decode(encoding, "replace")
+    except (LookupError, ValueError) as error:
         raise ValueError(f"--encoding {encoding!r} is no encoding that Python knows, or not one of text") from error
     wrong = text.count("\ufffd")
     if wrong:
-        remarks.warn(f"{wrong:,} places are not valid {codec.name}; U+FFFD stands there")
+        remarks.warn(f"{wrong:,} places are not valid {encoding}; U+FFFD stands there")
     nuls = text.count("\0")
     if nuls:
         remarks.warn(f"{nuls:,} NUL removed")
