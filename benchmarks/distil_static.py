@@ -16,7 +16,8 @@ often the piece occurs, normalised. How the table comes to be:
 4. Eight bits: each row becomes int8 with a scale of its own.
 
 No text is stored, only what it does to the table. Question sets with gold passages are no training texts.
-Step size and epochs were chosen by the cosine on held-out texts. Needs numpy and torch.
+The step size was chosen by the cosine on held-out texts; the square root and the width by recall on xquad_en and
+cookbook_docs (benchmarks/static_model.py). Needs numpy and torch.
 """
 
 from __future__ import annotations

@@ -29,10 +29,14 @@ def register_extractors(register: Callable[[str, NameFinder], None]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Converted:
-    """A file as Markdown, and what of it could not be taken over."""
+    """A file as Markdown, and what of it could not be taken over.
+
+    With ``parts_level`` 2 every heading of level 2 begins a part that citations name, such as a page.
+    """
 
     text: str
     warnings: tuple[str, ...] = ()
+    parts_level: int = 0
 
 
 Converter = Callable[[bytes], Converted]

@@ -121,14 +121,19 @@ class KnowledgeBase:
         Raises EncoderError if the model is not there or does not give what it should.
         """
         from .index import embed as embedding
-        from .index.encoders import encoder
+        from .index.encoders import encoder, is_bundled
+        from .index.vectors import MODEL
         from .sources.ingest import silent
+        from .store.settings import get_setting
 
         chosen = encoder(model or self.settings.embedding_model or STATIC)
+        known = get_setting(self.connection, MODEL)
+        if model is None and is_bundled(known) and is_bundled(chosen.model_id) and known != chosen.model_id:
+            return embedding.change_model(self.connection, chosen, progress or silent)
         if model is None:
             return embedding.embed(self.connection, chosen, progress or silent, full)
         done = embedding.change_model(self.connection, chosen, progress or silent)
-        self.set(embedding_model=chosen.model_id)
+        self.set(embedding_model=STATIC if is_bundled(chosen.model_id) else chosen.model_id)
         return done
 
     def _ingest(self, options: Options | None, progress: Progress | None) -> Ingest:

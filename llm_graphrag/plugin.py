@@ -74,7 +74,7 @@ def register_embedding_models(register: Any) -> None:
     from .index.onnx import adapters
     from .static_model.llm_model import StaticEmbeddingModel
 
-    register(StaticEmbeddingModel())
+    register(StaticEmbeddingModel(), aliases=("graphrag-static",))
     for adapter in adapters():
         register(adapter)
 

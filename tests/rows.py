@@ -45,16 +45,22 @@ NATURAL = {
         FROM kg_counts""",
     "kg_types": """SELECT kind, name, description, aliases, domain, range, list, symmetric, inverse, value_kind
         FROM kg_types""",
-    "kg_settings": "SELECT key, value FROM kg_settings WHERE key NOT LIKE '%.position'",  # places in kg_changes
+    "kg_settings": "SELECT key, value FROM kg_settings WHERE key NOT LIKE 'vectors.%'",
     "kg_skipped": "SELECT s.name, k.path, k.reason FROM kg_skipped k JOIN kg_sources s ON s.id = k.source",
 }
+
+VECTORS = f"""SELECT k.name, k.model, CASE WHEN k.name LIKE '%chunks%' THEN {CHUNK.format("v.id")}
+  ELSE {ENTITY.format("v.id")} END, hex(v.content_hash) FROM embeddings v JOIN collections k ON k.id = v.collection_id"""
 
 
 def natural(kb: KnowledgeBase) -> dict[str, Rows]:
     """Every row that notes gave rise to, by table, sorted, without ids and times."""
+    statements = dict(NATURAL)
+    if kb.connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'embeddings'").fetchone():
+        statements["embeddings"] = VECTORS
     return {
         table: sorted((tuple(row) for row in kb.connection.execute(statement)), key=repr)
-        for table, statement in NATURAL.items()
+        for table, statement in statements.items()
     }
 
 
@@ -66,8 +72,8 @@ def dump(connection: sqlite3.Connection) -> str:
 def differences(one: dict[str, Rows], other: dict[str, Rows]) -> list[str]:
     """Rows that stand in one of two dumps only, for a message that can be read."""
     found: list[str] = []
-    for table in one:
-        left, right = set(one[table]), set(other[table])
+    for table in {**one, **other}:
+        left, right = set(one.get(table, ())), set(other.get(table, ()))
         found += [f"- {table} {row}" for row in sorted(left - right, key=repr)]
         found += [f"+ {table} {row}" for row in sorted(right - left, key=repr)]
     return found

@@ -40,7 +40,9 @@ def pdf(pages: Sequence[str], title: str = "") -> bytes:
     start = len(out)
     table = "".join(f"{offset:010d} 00000 n \n" for offset in offsets)
     out += f"xref\n0 {len(objects) + 1}\n0000000000 65535 f \n{table}".encode()
-    trailer = f"trailer\n<< /Size {len(objects) + 1} /Root 1 0 R /Info {len(objects)} 0 R >>\nstartxref\n{start}\n%%EOF\n"
+    trailer = (
+        f"trailer\n<< /Size {len(objects) + 1} /Root 1 0 R /Info {len(objects)} 0 R >>\nstartxref\n{start}\n%%EOF\n"
+    )
     return out + trailer.encode()
 
 
@@ -57,7 +59,8 @@ def docx(paragraphs: Sequence[tuple[str, str]], link: str = "") -> bytes:
         body += f'<w:p><w:pPr><w:pStyle w:val="{style}"/></w:pPr>{run}</w:p>'
     names = {"Title": "Title", "Heading1": "heading 1", "Heading2": "heading 2", "Normal": "Normal"}
     styles = "".join(
-        f'<w:style w:type="paragraph" w:styleId="{id_}"><w:name w:val="{name}"/></w:style>' for id_, name in names.items()
+        f'<w:style w:type="paragraph" w:styleId="{id_}"><w:name w:val="{name}"/></w:style>'
+        for id_, name in names.items()
     )
     types = "application/vnd.openxmlformats-officedocument.wordprocessingml"
     files = {

@@ -13,10 +13,11 @@ from llm_graphrag.knowledge_base import KnowledgeBase
 from llm_graphrag.sources.ingest import Options
 from llm_graphrag.store.connection import transaction
 from llm_graphrag.store.entities import insert_entity
+from llm_graphrag.store.settings import get_setting
 from llm_graphrag.text.normalise import name_key
 
-#: What stays when every note is gone: the log that derived indexes follow, and no row about a note.
-EMPTY = {"kg_changes"}
+#: What stays when every note is gone: the log that derived indexes follow, which model makes vectors, and no note.
+EMPTY = {"kg_changes", "kg_settings"}
 
 
 def database_of(run: Run) -> str:
@@ -140,6 +141,7 @@ def test_065_unknown_names_are_said(vault: Vault, run: Run, name: str, message: 
 RICH = {
     "Mira.md": "---\ntype: person\naliases: [M. Holt]\ntags: [x]\nboss: [[Otto]]\n---\n# Mira\nMira met Pia Quist. #y\n- [ ] call Otto\n",
     "Otto.md": "Otto of Kestrel Works and 東京都 knows ![[Mira]].\nage:: 40\n",
+    "empty.md": "![[Mira]]",
     "bad.md": b"\x00\x01\x02\x03\x04\x05\x06\x07" * 9,
 }
 
@@ -151,15 +153,21 @@ def test_066_nothing_is_left_when_every_note_is_gone(vault: Vault, kb: Knowledge
     if how == "prune":
         for name in RICH:
             (folder / name).unlink()
-        assert kb.add([folder], Options(prune=True)).removed == 2
+        assert kb.add([folder], Options(prune=True)).removed == 3
         left = EMPTY | {"kg_sources"}
     elif how == "documents":
-        assert kb.remove(["vault/Mira.md", "vault/Otto.md"]) == ["vault/Mira.md", "vault/Otto.md"]
+        assert kb.remove([f"vault/{name}" for name in RICH if name != "bad.md"]) == [
+            "vault/Mira.md",
+            "vault/Otto.md",
+            "vault/empty.md",
+        ]
         left = EMPTY | {"kg_sources", "kg_skipped"}
     else:
         kb.remove([{"source": "vault", "folder": str(folder)}[how]])
         left = EMPTY
     assert set(counts(kb)) == left
+    assert kb.connection.execute("SELECT count(*) FROM embeddings").fetchone()[0] == 0
+    assert get_setting(kb.connection, "vectors.nothing") == []
     for table in ("kg_chunks_fts", "kg_names_fts"):
         kb.connection.execute(f"INSERT INTO {table}({table}, rank) VALUES ('integrity-check', 1)")
         assert kb.connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0] == 0

@@ -184,3 +184,13 @@ def test_token_counts() -> None:
     assert count_tokens("水火 ab") == 3
     assert count_tokens("12345") == 2
     assert count_tokens("приветствие") == 3
+
+
+def test_parts_are_never_joined() -> None:
+    text = "---\ntitle: x\n---\n\n## Page 1\n\nOne.\n\n### a\n\nx\n\n## Page 2\n\nTwo.\n\n## Page 3\n\nThree.\n"
+    found = headings(text)
+    joined = [text[c.start : c.end] for c in chunk(text, found, 100)[1]]
+    apart = [text[c.start : c.end] for c in chunk(text, found, 100, parts_level=2)[1]]
+    assert (len(joined), "".join(joined)) == (1, text)
+    assert (["".join(apart)], [part.count("## Page") for part in apart]) == ([text], [1, 1, 1])
+    assert apart[0].endswith("### a\n\nx\n\n")

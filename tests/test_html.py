@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from conftest import Run, Vault
+from source_files import texts, titles
 
 from llm_graphrag.knowledge_base import KnowledgeBase
 from llm_graphrag.sources.html import convert_html, html_to_markdown
-from source_files import texts, titles
-
-from conftest import Run, Vault
 
 PAGE = """<!doctype html><html><head><title> Harbour &amp;  Clock </title><style>p { color: red }</style>
 <script>var secret = "Ben";</script></head><body><nav><a href="/">Home</a></nav>

@@ -379,7 +379,6 @@ def test_a_run_that_is_killed_is_finished_by_the_next(vault: Vault, tmp_path: Pa
 def test_two_processes_at_once(vault: Vault, tmp_path: Path) -> None:
     one, two = vault(many(40), "one"), vault(many(40, seed=2), "two")
     path = tmp_path / "both.db"
-    KnowledgeBase.open(path, create=True).close()
     running = [
         subprocess.Popen([sys.executable, "-c", ADD, path, folder], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
         for folder in (one, two, one)

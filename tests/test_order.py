@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from rows import differences, natural
 
 from llm_graphrag.knowledge_base import KnowledgeBase
+from llm_graphrag.settings import Settings
 from llm_graphrag.sources.ingest import Options
 
 #: (path, text) writes, (path, None) deletes, (path, path of another note) moves.
@@ -52,9 +53,11 @@ def apply(root: Path, step: Step) -> None:
         here.rename(root / value)
 
 
-def after(steps: Sequence[Step], reverse: bool = False) -> list[str]:
+def after(steps: Sequence[Step], reverse: bool = False, model: str = "") -> list[str]:
     """How a history differs from its end; ``reverse`` adds the final notes one by one instead, last first."""
     with tempfile.TemporaryDirectory() as folder, KnowledgeBase.in_memory() as one, KnowledgeBase.in_memory() as other:
+        for kb in (one, other):
+            kb.set(embedding_model=model)
         root = write_notes(Path(folder).resolve() / "v", {})
         for step in steps:
             apply(root, step)
@@ -244,6 +247,17 @@ HISTORIES = {
 @pytest.mark.parametrize("name", HISTORIES)
 def test_a_history(name: str) -> None:
     assert after(HISTORIES[name]) == []
+
+
+def test_vectors_too_follow_from_the_notes_alone() -> None:
+    steps = [
+        write("a.md", "# One\n\nMira of [[Kestrel Works]]."),
+        write("b.md", "![[a]]"),
+        write("a.md", "# One\n\nOtto of [[Kestrel Works]]."),
+        write("b.md", "words"),
+        move("a.md", "c.md"),
+    ]
+    assert after(steps, model=Settings().embedding_model) == []
 
 
 @pytest.mark.parametrize("name", HISTORIES)

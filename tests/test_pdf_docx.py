@@ -9,16 +9,17 @@ from io import BytesIO
 from typing import Any
 
 import pytest
+from conftest import Run, Vault
+from source_files import docx, pdf, texts, titles
 
 from llm_graphrag.knowledge_base import KnowledgeBase
 from llm_graphrag.sources.docx import convert_docx
 from llm_graphrag.sources.pdf import convert_pdf
-from source_files import docx, pdf, texts, titles
-
-from conftest import Run, Vault
 
 needs_pypdf = pytest.mark.skipif(importlib.util.find_spec("pypdf") is None, reason="the extra files is not installed")
-needs_mammoth = pytest.mark.skipif(importlib.util.find_spec("mammoth") is None, reason="the extra files is not installed")
+needs_mammoth = pytest.mark.skipif(
+    importlib.util.find_spec("mammoth") is None, reason="the extra files is not installed"
+)
 
 
 def encrypted(password: str) -> bytes:
@@ -67,6 +68,8 @@ def test_a_hit_names_the_page(kb: KnowledgeBase, vault: Vault) -> None:
     kb.add([vault({"book.pdf": pdf(["Filler about tides", "More filler on ropes", "Ana Ruiz mended the clock"])})])
     hit = kb.search("who mended the clock?")[0]
     assert (hit.uri, hit.heading) == ("vault/book.pdf", "Page 3")
+    chunks = kb.connection.execute("SELECT heading, text FROM kg_chunks ORDER BY seq").fetchall()
+    assert [(row[0], row[1].count("## Page")) for row in chunks] == [("Page 1", 1), ("Page 2", 1), ("Page 3", 1)]
 
 
 @needs_pypdf
@@ -85,7 +88,12 @@ def test_text_of_a_page_cannot_be_markup(line: str, kb: KnowledgeBase, vault: Va
 @needs_mammoth
 def test_a_word_file_keeps_its_structure(kb: KnowledgeBase, vault: Vault) -> None:
     data = docx(
-        [("Title", "Harbour log"), ("Heading1", "March"), ("Normal", "Ana Ruiz &amp; Ben rang"), ("Normal", "the clock")],
+        [
+            ("Title", "Harbour log"),
+            ("Heading1", "March"),
+            ("Normal", "Ana Ruiz &amp; Ben rang"),
+            ("Normal", "the clock"),
+        ],
         link="https://example.org/clock",
     )
     assert convert_docx(data).text == (

@@ -6,13 +6,12 @@ from collections.abc import Callable, Iterator, Sequence
 
 import pluggy
 import pytest
+from conftest import Vault
+from source_files import texts
 
 from llm_graphrag.hookspecs import Converted, Converter
 from llm_graphrag.knowledge_base import KnowledgeBase
 from llm_graphrag.plugins import converters, manager
-from source_files import texts
-
-from conftest import Vault
 
 hookimpl = pluggy.HookimplMarker("llm_graphrag")
 
@@ -45,7 +44,9 @@ def test_our_own_come_through_the_hook() -> None:
 
 
 def test_files_of_a_plugin_are_found_and_read(kb: KnowledgeBase, vault: Vault, plugin: Plugin) -> None:
-    folder = vault({"a.shout": "HELLO", "b.scream": "HEY", "c.htm": "<p>X", "d.shout": "", "e.shout": "bug", "f.loud": ""})
+    folder = vault(
+        {"a.shout": "HELLO", "b.scream": "HEY", "c.htm": "<p>X", "d.shout": "", "e.shout": "bug", "f.loud": ""}
+    )
     report = kb.add([folder])
     assert texts(kb) == {
         "vault/a.shout": "# hello\n[[Ana]]",

@@ -157,7 +157,7 @@ def test_encoder_imports_neither_llm_nor_torch() -> None:
 
 def test_llm_model_gives_the_vectors_of_the_encoder(encoder: StaticEncoder) -> None:
     model = StaticEmbeddingModel()
-    assert model.model_id == "graphrag-static"
+    assert model.model_id == MODEL["model_id"]
     assert model.embed("a boat") == encoder.encode(["a boat"])[0].tolist()
     assert list(model.embed_multi(TEXTS)) == encoder.encode(TEXTS).tolist()
 

@@ -79,7 +79,7 @@ def test_add_embeds_with_the_bundled_model_and_finds_by_meaning(tmp_path: Path) 
         report = kb.add([vault])
         vectors = open_vectors(kb.connection)
         assert vectors is not None
-        assert vectors.model == "graphrag-static"
+        assert vectors.model == "graphrag-static-1"
         question = encode(kb.connection, ["doctors and clinics"])
         assert question is not None
         (best, score), (_, second) = vectors.similar(question[0], 2)
@@ -174,6 +174,17 @@ def test_old_vectors_stay_until_the_new_are_complete(plain: KnowledgeBase, monke
     assert rows(plain).keys() == chunks(plain)
     names = {row[0] for row in plain.connection.execute("SELECT name FROM collections")}
     assert names == {"graphrag-chunks", "graphrag-entities"}
+
+
+def test_vectors_of_an_older_bundled_model_are_renewed(plain: KnowledgeBase, folder: Path) -> None:
+    embedding.embed(plain.connection, Counting("graphrag-static-0", 8), silent)
+    assert encode(plain.connection, ["trees"]) is None  # that model is gone, words still find
+    assert [hit.title for hit in plain.search("cedar")] == ["Cedar"]
+    plain.set(embedding_model="graphrag-static")
+    plain.add([folder])
+    vectors = open_vectors(plain.connection)
+    assert (vectors.model, vectors.dimensions) == ("graphrag-static-1", 256)
+    assert rows(plain).keys() == chunks(plain)
 
 
 def test_removed_documents_lose_their_vectors(plain: KnowledgeBase) -> None:

@@ -88,7 +88,21 @@ def remove_gone(connection: sqlite3.Connection) -> int:
                 [row[0] if row else None, TABLES[kind], position],
             )
         removed += cursor.rowcount
+    _chunks_of_nothing(connection)
     return removed
+
+
+def _chunks_of_nothing(connection: sqlite3.Connection) -> set[int]:
+    """The chunks that hold nothing to embed; those that are gone are taken off the list."""
+    noted = get_setting(connection, NOTHING, [])
+    rows = connection.execute(
+        "SELECT c.id FROM json_each(?) w CROSS JOIN kg_chunks c ON c.id = w.value ORDER BY c.id", [json.dumps(noted)]
+    )
+    left = [row[0] for row in rows]
+    if left != noted:
+        with transaction(connection):
+            put_setting(connection, NOTHING, left)
+    return set(left)
 
 
 def change_model(connection: sqlite3.Connection, encoder: Encoder, progress: Progress) -> Embedded:
@@ -123,7 +137,7 @@ def _bring_in_step(
     progress: Progress,
 ) -> Embedded:
     made = removed = 0
-    nothing = set(get_setting(connection, NOTHING, []))
+    nothing = _chunks_of_nothing(connection)
     for kind, name in collections.items():
         writer = _Collection(connection, encoder, kind, name, nothing)
         wanted, gone = writer.changed(position) if position is not None else writer.compared()
@@ -229,11 +243,12 @@ class _Collection:
     def _store(self, fresh: Sequence[tuple[int, str, str]], vectors: object) -> None:
         import numpy
 
-        if self.id is None:
-            cursor = self.connection.execute(
-                "INSERT INTO collections(name, model) VALUES (?, ?)", [self.name, self.encoder.model_id]
+        if self.id is None:  # another process may have made it since
+            self.connection.execute(
+                "INSERT INTO collections(name, model) VALUES (?, ?) ON CONFLICT(name) DO NOTHING",
+                [self.name, self.encoder.model_id],
             )
-            self.id = cursor.lastrowid
+            self.id = self.connection.execute("SELECT id FROM collections WHERE name = ?", [self.name]).fetchone()[0]
         rows = numpy.asarray(vectors, "<f4")
         now = int(time.time())
         self.connection.executemany(
@@ -275,7 +290,8 @@ def _make_tables(connection: sqlite3.Connection) -> None:
     from llm.embeddings_migrations import embeddings_migrations
     from sqlite_utils import Database
 
-    embeddings_migrations.apply(Database(connection, execute_plugins=False))
+    with transaction(connection):  # of two processes the second finds them made
+        embeddings_migrations.apply(Database(connection, execute_plugins=False))
 
 
 def _drop(connection: sqlite3.Connection, name: str) -> None:

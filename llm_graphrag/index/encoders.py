@@ -31,18 +31,25 @@ class Encoder(Protocol):
 
 def encoder(name: str) -> Encoder:
     """The encoder of a model by name or alias. Raises EncoderError saying what to install."""
-    if name == STATIC:
+    if is_bundled(name):
         from ..static_model.encoder import load
 
-        return _Static(load())
+        bundled = _Static(load())
+        if name not in (STATIC, bundled.model_id):
+            raise EncoderError(f"The vectors are by {name}, which is no longer bundled. Renew them with: llm graphrag embed")
+        return bundled
     return _FromLlm(name)
 
 
-class _Static:
-    model_id = STATIC
+def is_bundled(name: str | None) -> bool:
+    """Whether a model is a version of the bundled one, which costs nothing to ask again."""
+    return bool(name) and (name == STATIC or str(name).startswith(STATIC + "-"))
 
+
+class _Static:
     def __init__(self, model: Any) -> None:
         self._model = model
+        self.model_id: str = model.model_id
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         vectors: NDArray[np.float32] = self._model.encode(list(texts))

@@ -108,6 +108,11 @@ def encode(connection: sqlite3.Connection, texts: Sequence[str]) -> NDArray[np.f
     model = get_setting(connection, MODEL)
     if not model:
         return None
-    from .encoders import encoder
+    from .encoders import EncoderError, encoder, is_bundled
 
-    return encoder(model).encode(texts)
+    try:
+        return encoder(model).encode(texts)
+    except EncoderError:
+        if is_bundled(model):
+            return None  # of an older version of the bundled model: the next add renews them
+        raise

@@ -1,20 +1,13 @@
 """One ranking out of all routes, for every kind of question.
 
-Each candidate passage has signals from 0 to 1 (how well its words fit, how much
-PageRank mass it holds, over which bridge it was reached …); its score is their
-weighted sum. A question that names something rare ("the director of Night Train") is
-best served by the graph, one that names nothing by its words, and most stand between:
-so every signal has two weights, blended by how much the question names (``namedness``).
+Each candidate passage has signals from 0 to 1 (how well its words fit, how near it is in
+meaning, how much PageRank mass it holds, over which bridge it was reached …); its score
+is their weighted sum (``routes.weights`` says what each is worth, and why).
 
-Two rounds: the first ranking, of words and PageRank alone, gives the parents whose
-bridges bring in what they lead to; the ranking with those gives better parents, whose
-bridges reach passages three and four steps away.
-
-The weights were fitted on the train halves of five question sets (2WikiMultihopQA,
-HotpotQA, MuSiQue, XQuAD and one of product documentation; every set weighing the
-same) by ``benchmarks/retrieval.py --tune``, which maximises the likelihood of the
-gold passages under a softmax over the candidates, no weight below 0. They are one table
-for all sets: a question does not say of which kind it is.
+Two rounds: the first ranking, of words, meaning and PageRank by their ranks alone, gives
+the parents whose bridges bring in what they lead to; the ranking with those gives better
+parents, some of them reached over a bridge themselves, whose bridges reach passages three
+and four steps away.
 """
 
 from __future__ import annotations
@@ -23,35 +16,23 @@ import json
 import math
 import sqlite3
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
-from ..graph.view import rarity
-from .bridges import bridges
+from .bridges import Explained, bridges
 from .hits import Plan, Proposal
 from .registry import run
 from .terms import coverage
+from .weights import Weights, blend, namedness, weights_of
 
-__all__ = ["WEIGHTS", "Signals", "blend", "candidates", "first", "fuse", "namedness", "parents_of", "weigh"]
+__all__ = ["Candidates", "Signals", "candidates", "first", "fuse", "parents_of", "weigh"]
 
 Signals = dict[int, dict[str, float]]
-Weights = Mapping[str, tuple[float, float]]
 
 DEPTH = 100  # proposals asked of each route
-CANDIDATES = 40  # of them that words and PageRank may bring in by themselves
+CANDIDATES = 40  # of them that words, meaning and PageRank may bring in by themselves
+RANKED = ("passages", "vectors", "ppr")  # the routes that may
 ROUNDS = 2
 HEAD = 10  # of reciprocal ranks in the first ranking: small, since the head matters
-
-#: signal -> its weight for a question that names nothing, and for one that names something that stands in one passage
-WEIGHTS: dict[str, tuple[float, float]] = {
-    "words": (3.53, 0.18),  # BM25, as a share of the best
-    "words_rank": (2.1, 1.09),  # 1 / its rank by BM25
-    "coverage": (4.76, 1.02),  # share of the question's words it holds, by rarity
-    "mass": (0.0, 3.65),  # PageRank, by its logarithm
-    "mass_rank": (0.0, 0.94),
-    "named": (4.39, 1.1),  # its note is named
-    "bridge_parent": (1.04, 1.43),  # odds of the passage that leads to it
-    "bridge_rest": (0.25, 1.34),  # share it holds of the words which that one leaves open
-    "bridge_own": (0.0, 1.8),  # its note is about what both share
-}
 
 IN_SCOPE = """
     SELECT c.id FROM json_each(:chunks) f CROSS JOIN kg_chunks c ON c.id = f.value
@@ -59,17 +40,28 @@ IN_SCOPE = """
 """
 
 
-def fuse(connection: sqlite3.Connection, plan: Plan, *, k: int = DEPTH, weights: Weights = WEIGHTS) -> list[Proposal]:
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """The passages worth ranking, and what of the question the way to those behind a bridge explains."""
+
+    signals: Signals
+    explained: Explained
+
+
+def fuse(
+    connection: sqlite3.Connection, plan: Plan, *, k: int = DEPTH, weights: Weights | None = None
+) -> list[Proposal]:
     """Return the candidates, best first (equal scores by id), at least k if words find so many.
 
     Each carries all of its signals.
     """
     found = run(connection, plan, max(DEPTH, k))
-    parents = first(found)
-    weight = blend(weights, namedness(plan))
+    weight = blend(weights or weights_of(plan), namedness(plan))
+    parents, explained = first(found), Explained()
     ranked: list[Proposal] = []
     for _ in range(ROUNDS):
-        ranked = weigh(candidates(connection, plan, found, parents, max(CANDIDATES, k)), weight)
+        among = candidates(connection, plan, found, parents, explained, max(CANDIDATES, k))
+        ranked, explained = weigh(among.signals, weight), among.explained
         parents = parents_of(ranked)
     if plan.documents is not None:
         allowed = _in_scope(connection, [p.chunk for p in ranked], plan.documents)
@@ -77,25 +69,10 @@ def fuse(connection: sqlite3.Connection, plan: Plan, *, k: int = DEPTH, weights:
     return ranked
 
 
-def namedness(plan: Plan) -> float:
-    """How much a question names, 0 to 1: the rarity of the rarest linked entity, by how surely it is meant.
-
-    1 is an entity that stands in one passage only, and is surely meant.
-    """
-    total = max(1, plan.total)
-    linked = (c for mention in plan.mentions for c in mention.candidates if c.chunks or c.note)
-    return max((c.score * rarity(c.chunks, total) / rarity(1, total) for c in linked), default=0.0)
-
-
-def blend(weights: Weights, named: float) -> dict[str, float]:
-    """The weights of one question."""
-    return {signal: (1 - named) * open_ + named * full for signal, (open_, full) in weights.items()}
-
-
 def first(found: Mapping[str, Sequence[Proposal]]) -> dict[int, float]:
-    """The ranking before there are any bridges: reciprocal ranks of words and PageRank, the best scaled to 1."""
+    """The ranking before there are any bridges: reciprocal ranks of words, meaning and PageRank, the best scaled to 1."""
     scores: dict[int, float] = {}
-    for name in ("passages", "ppr"):
+    for name in RANKED:
         for rank, proposal in enumerate(found[name]):
             scores[proposal.chunk] = scores.get(proposal.chunk, 0.0) + 1 / (HEAD + rank)
     best = max(scores.values(), default=1.0)
@@ -112,19 +89,23 @@ def candidates(
     plan: Plan,
     found: Mapping[str, Sequence[Proposal]],
     parents: Mapping[int, float],
+    explained: Explained,
     depth: int = CANDIDATES,
-) -> Signals:
-    """Return chunk -> signal -> value for the passages worth ranking: the ``depth`` best of words and of PageRank, and
+) -> Candidates:
+    """Return the passages worth ranking with their signals: the ``depth`` best of each route that ranks by itself, and
     what the parents lead to."""
-    proposals = bridges(connection, plan, parents)
-    signals: Signals = {p.chunk: {} for name in ("passages", "ppr") for p in found[name][:depth]}
+    proposals, ways = bridges(connection, plan, parents, explained)
+    signals: Signals = {p.chunk: {} for name in RANKED for p in found[name][:depth]}
     signals.update((p.chunk, {}) for p in proposals)
     for p in (p for route in (*found.values(), proposals) for p in route):
         if p.chunk in signals:
             signals[p.chunk].update(p.signals)
     for chunk, of in signals.items():
         of["coverage"] = coverage(plan.terms, chunk)
-    return signals
+    if plan.meaning is not None:
+        for chunk, cosine in plan.meaning.cosines(plan.question, list(signals)).items():
+            signals[chunk]["cosine"] = cosine
+    return Candidates(signals, ways)
 
 
 def weigh(signals: Signals, weights: Mapping[str, float]) -> list[Proposal]:

@@ -12,8 +12,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from ..graph.linker import Mention
+from .meaning import Meaning
 
-__all__ = ["Hit", "Plan", "Proposal", "Term"]
+__all__ = ["Hit", "Part", "Plan", "Proposal", "Term"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +36,7 @@ class Plan:
     total: int  # chunks in the knowledge base
     documents: frozenset[int] | None = None  # what --where, --tag and --since leave; None: all
     match: str | None = None  # an FTS5 query to use in place of the question's words
+    meaning: Meaning | None = field(default=None, compare=False)  # None: no vectors, or not to be used
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +49,21 @@ class Proposal:
 
 
 @dataclass(frozen=True, slots=True)
+class Part:
+    """What one signal added to a score: value x weight."""
+
+    signal: str
+    value: float
+    weight: float
+    added: float
+
+
+@dataclass(frozen=True, slots=True)
 class Hit:
     """A passage found, best first in its list.
 
-    ``snippet`` is a piece of the chunk as (text, marked) parts; ``reasons`` says which route or signal added
-    how much to ``score``.
+    ``snippet`` is a piece of the chunk as (text, marked) parts; ``reasons`` says which kind of signal added how much to
+    ``score``, ``parts`` which signal, most first.
     """
 
     chunk: int
@@ -63,3 +75,4 @@ class Hit:
     score: float
     snippet: tuple[tuple[str, bool], ...]
     reasons: Mapping[str, float]
+    parts: tuple[Part, ...] = ()

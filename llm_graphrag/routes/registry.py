@@ -16,13 +16,19 @@ from .entities import entities
 from .hits import Plan, Proposal
 from .passages import passages
 from .ppr import ppr
+from .vectors import vectors
 
 __all__ = ["ROUTES", "Found", "Route", "run"]
 
 Found = Mapping[str, Sequence[Proposal]]
 Route = Callable[[sqlite3.Connection, Plan, int, Found], list[Proposal]]
 
-ROUTES: dict[str, Route] = {"passages": passages, "entities": entities, "ppr": ppr}
+ROUTES: dict[str, Route] = {
+    "passages": passages,
+    "vectors": vectors,
+    "entities": entities,
+    "ppr": ppr,
+}
 
 
 def run(connection: sqlite3.Connection, plan: Plan, k: int) -> dict[str, list[Proposal]]:

@@ -11,24 +11,38 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from ..graph.linker import link
 from ..graph.view import count_chunks
 from ..text.fts import advanced_query
-from .fusion import WEIGHTS, blend, fuse, namedness
-from .hits import Hit, Plan, Proposal
+from .fusion import fuse
+from .hits import Hit, Part, Plan, Proposal
+from .meaning import open_meaning
 from .passages import passages
 from .scope import scope
 from .snippets import snippet
 from .terms import read_terms
+from .weights import blend, namedness, weights_of
 
-__all__ = ["HINT", "prepare", "rank", "search", "show"]
+if TYPE_CHECKING:
+    from ..index.vectors import Vectors
+
+__all__ = ["HINT", "REPEATED", "prepare", "rank", "search", "show", "spread"]
 
 HINT = "Nothing to search for: give a few words, or a question."
 MAX_HITS = 1_000
 REPEATED = 0.5  # taken off the score for each passage of the same title before, at most MOST_REPEATED times
 MOST_REPEATED = 4
-GROUPS = {"words": "words", "coverage": "words", "named": "names", "mass": "graph", "bridge": "bridges"}
+GROUPS = {
+    "words": "words",
+    "coverage": "words",
+    "cosine": "meaning",
+    "named": "names",
+    "mass": "graph",
+    "bridge": "bridges",
+    "repeated": "repeated",
+}
 
 PLACES = """
     SELECT c.id, d.uri, c.seq, d.title
@@ -53,14 +67,18 @@ def search(
     tag: str | None = None,
     since: str | None = None,
     advanced: bool = False,
+    vectors: Vectors | bool = True,
 ) -> list[Hit]:
     """Return the k best passages for a question or a few words; none for a text without words (``HINT`` says so).
 
     ``where`` is an SQL condition over uri, title, folder, kind, added, updated and tag, to be taken from the user of
     this file only; ``tag`` and ``since`` narrow further. ``advanced`` gives AND, OR, NOT, parentheses, "phrases" and
-    prefix* a meaning. Raises ValueError, one sentence, for a condition, a date or an advanced query that is wrong.
+    prefix* a meaning. ``vectors``: whether to use those of the file, or them, opened before. Raises ValueError, one
+    sentence, for a condition, a date or an advanced query that is wrong, or a model that the vectors need and that fails.
     """
-    plan = prepare(connection, question, where=where, tag=tag, since=since, advanced=advanced)
+    plan = prepare(
+        connection, question, where=where, tag=tag, since=since, advanced=advanced, vectors=vectors, models=True
+    )
     return show(connection, plan, rank(connection, plan, k), k)
 
 
@@ -72,15 +90,22 @@ def prepare(
     tag: str | None = None,
     since: str | None = None,
     advanced: bool = False,
+    vectors: Vectors | bool = True,
+    models: bool = False,
 ) -> Plan:
-    """Take a question apart: its words, what it names, and which documents it is asked of."""
+    """Take a question apart: its words, what it names and means, and which documents it is asked of.
+
+    ``vectors`` as in ``search``; ``models`` allows calling the model they are by, if it is not the bundled one.
+    """
     question = question.encode("utf-8", "replace").decode("utf-8").replace("\x00", " ")  # what SQLite refuses
     match = advanced_query(question) if advanced and question.strip() else None
     documents = scope(connection, where, tag, since)
     total = count_chunks(connection)
     terms = read_terms(connection, question, total)
     mentions = () if match else tuple(link(connection, question))
-    return Plan(question, terms, mentions, total, documents, match)
+    chunks = None if isinstance(vectors, bool) else vectors
+    meaning = open_meaning(connection, question, chunks, models) if vectors is not False and not match else None
+    return Plan(question, terms, mentions, total, documents, match, meaning)
 
 
 def rank(connection: sqlite3.Connection, plan: Plan, k: int) -> list[Proposal]:
@@ -90,11 +115,11 @@ def rank(connection: sqlite3.Connection, plan: Plan, k: int) -> list[Proposal]:
     """
     k = max(0, min(k, MAX_HITS))
     if plan.match is not None:
-        return _ordered(connection, passages(connection, plan, k), 0.0)
-    return _ordered(connection, fuse(connection, plan, k=k), REPEATED)
+        return spread(connection, passages(connection, plan, k), 0.0)
+    return spread(connection, fuse(connection, plan, k=k), REPEATED)
 
 
-def _ordered(connection: sqlite3.Connection, ranked: Sequence[Proposal], repeated: float) -> list[Proposal]:
+def spread(connection: sqlite3.Connection, ranked: Sequence[Proposal], repeated: float) -> list[Proposal]:
     rows = connection.execute(PLACES, {"chunks": json.dumps([p.chunk for p in ranked])})
     places = {chunk: ((uri, seq), title) for chunk, uri, seq, title in rows}
 
@@ -116,24 +141,28 @@ def show(connection: sqlite3.Connection, plan: Plan, ranked: Sequence[Proposal],
     """Return the first k as hits."""
     first = ranked[: max(0, k)]
     rows = {row[0]: row for row in connection.execute(SHOWN, {"chunks": json.dumps([p.chunk for p in first])})}
+    weights = {"words": 1.0} if plan.match is not None else blend(weights_of(plan), namedness(plan))
+    weights["repeated"] = -REPEATED
     hits = []
     for p in first:
         chunk, document, uri, title, heading, line, text = rows[p.chunk]
+        parts = _parts({"words": p.score} if plan.match is not None else p.signals, weights)
         shown = snippet(text, plan.terms)
-        hits.append(Hit(chunk, document, uri, title, heading, line, round(p.score, 6), shown, _reasons(plan, p)))
+        score, reasons = round(p.score, 6), _reasons(parts)
+        hits.append(Hit(chunk, document, uri, title, heading, line, score, shown, reasons, parts))
     return hits
 
 
-def _reasons(plan: Plan, proposal: Proposal) -> Mapping[str, float]:
+def _parts(signals: Mapping[str, float], weights: Mapping[str, float]) -> tuple[Part, ...]:
+    """What each signal added to the score, most first; what took off is last."""
+    parts = [Part(name, signals[name], weight, weight * signals[name]) for name, weight in weights.items() if name in signals]
+    return tuple(sorted((p for p in parts if p.added), key=lambda p: -p.added))
+
+
+def _reasons(parts: Sequence[Part]) -> Mapping[str, float]:
     """What each kind of signal added to the score, or took off."""
-    if plan.match is not None:
-        return {"words": round(proposal.score, 6)}
     reasons: dict[str, float] = {}
-    for name, weight in blend(WEIGHTS, namedness(plan)).items():
-        added = weight * proposal.signals.get(name, 0.0)
-        if added:
-            group = next(shown for prefix, shown in GROUPS.items() if name.startswith(prefix))
-            reasons[group] = reasons.get(group, 0.0) + added
-    if times := proposal.signals.get("repeated"):
-        reasons["repeated"] = -REPEATED * times
+    for part in parts:
+        group = next(shown for prefix, shown in GROUPS.items() if part.signal.startswith(prefix))
+        reasons[group] = reasons.get(group, 0.0) + part.added
     return {group: round(added, 6) for group, added in reasons.items()}

@@ -41,3 +41,40 @@ SIGNALS = {
     "bridge_cosine": "likeness in meaning to what the way to it leaves open",
     "bridge_own": "its note is about what both share",
 }
+
+WITH_VECTORS: dict[str, tuple[float, float]] = {
+    "words": (1.07, 0.0),
+    "words_rank": (2.42, 0.8),
+    "coverage": (3.31, 0.0),
+    "cosine": (13.18, 2.71),
+    "mass": (0.0, 3.38),
+    "mass_rank": (0.0, 0.94),
+    "named": (2.17, 1.74),
+    "bridge": (0.0, 1.0),
+    "bridge_parent": (1.48, 0.8),
+    "bridge_new": (0.03, 3.61),
+    "bridge_own": (0.0, 1.61),
+}
+WITHOUT_VECTORS: dict[str, tuple[float, float]] = {
+    name: weights for name, weights in WITH_VECTORS.items() if name != "cosine"
+}
+
+
+def weights_of(plan: Plan) -> Weights:
+    """The table that a question is ranked by: a file may have no vectors."""
+    return WITH_VECTORS if plan.meaning is not None else WITHOUT_VECTORS
+
+
+def namedness(plan: Plan) -> float:
+    """How much a question names, 0 to 1: the rarity of the rarest linked entity, by how surely it is meant.
+
+    1 is an entity that stands in one passage only, and is surely meant.
+    """
+    total = max(1, plan.total)
+    linked = (c for mention in plan.mentions for c in mention.candidates if c.chunks or c.note)
+    return max((c.score * rarity(c.chunks, total) / rarity(1, total) for c in linked), default=0.0)
+
+
+def blend(weights: Weights, named: float) -> dict[str, float]:
+    """The weights of one question."""
+    return {signal: (1 - named) * open_ + named * full for signal, (open_, full) in weights.items()}

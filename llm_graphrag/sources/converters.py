@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import PurePosixPath
 
 import pluggy
@@ -65,4 +66,4 @@ def convert(data: bytes, converter: Converter) -> Converted:
     text = UNPRINTABLE.sub("", converted.text.replace("\r\n", "\n").replace("\r", "\n"))
     if not text.strip():
         raise ValueError("there is no text in it")
-    return Converted(text, converted.warnings)
+    return replace(converted, text=text)

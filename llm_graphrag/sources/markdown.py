@@ -21,7 +21,10 @@ from .inline import BracketField, InlineScanner
 from .note import Alias, Field, Heading, Link, Note, Tag
 from .org import looks_like_org, parse_org
 
-_ATX = re.compile(r"[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*#{1,6}[ \t]*|[ \t]+#+[ \t]*$|[ \t]+\^[\w\-]+[ \t]*$")
+_ATX = re.compile(
+    r"\A[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*#{1,6}(?:[ \t]+|\Z)"  # the signs before
+    r"|(?:(?:(?<=[ \t])|[ \t]+)#+)?(?:[ \t]+\^[\w\-]+)?[ \t]*\Z"  # those after, and the name of a block
+)
 _UNDERLINE = re.compile(r"\n[ \t>]*(?:=+|-+)[ \t]*\Z")
 _PREFIX = re.compile(r"[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*")
 _MARKUP = re.compile(

@@ -106,3 +106,4 @@ class Note:
     attachments: int = 0  # links to and embeds of files that are no notes
     quotes: tuple[tuple[int, int], ...] = ()  # spans of block quotes and callouts: said, perhaps not meant
     warnings: tuple[Warning, ...] = ()
+    parts_level: int = 0  # headings down to this level begin a page, or an exchange: no chunk holds two of them

@@ -18,6 +18,7 @@ from .quoting import metadata, one_line, plain
 if TYPE_CHECKING:
     import pypdf
 
+PAGE_LEVEL = 2
 NOT_INSTALLED = "{} files need an extra; install it with: llm install 'llm-graphrag[files]'"
 #: Programs that fill in a title by themselves leave these.
 NO_TITLES = ("untitled", "microsoft word -", "microsoft powerpoint -", "powerpoint presentation", "document")
@@ -41,11 +42,11 @@ def convert_pdf(data: bytes) -> Converted:
         if unread:
             raise ValueError(f"damaged: {unread[min(unread)]}")
         raise ValueError("no text layer: it is a scan or pictures; run OCR over it first, with ocrmypdf for one")
-    parts = [f"## Page {number}\n\n{text}" for number, text in enumerate(pages, 1) if text.strip()]
+    parts = [f"{'#' * PAGE_LEVEL} Page {number}\n\n{text}" for number, text in enumerate(pages, 1) if text.strip()]
     warnings = [f"page {number} cannot be read: {reason}" for number, reason in unread.items()]
     if empty:
         warnings.append(f"{'page' if len(empty) == 1 else 'pages'} {ranges(empty)} without text")
-    return Converted(_metadata(reader) + "\n\n".join(parts) + "\n", tuple(warnings))
+    return Converted(_metadata(reader) + "\n\n".join(parts) + "\n", tuple(warnings), PAGE_LEVEL)
 
 
 def _open(pypdf_: Any, data: bytes) -> pypdf.PdfReader:

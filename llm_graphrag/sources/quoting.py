@@ -27,7 +27,7 @@ _LIST_PREFIX = re.compile(r"[ \t>]*")
 _UNDERLINE = re.compile(r" {0,3}(?:=+|-+)[ \t]*$")
 _HEADING = re.compile(r"( {0,3})(#{1,6})(?=[ \t]|$)")
 _STARTS_BLOCK = re.compile(r"(?:#{1,6}(?:[ \t]|$)|>|`{3}|~{3}|[-=+*_](?:[ \t]*[-=+*_])*[ \t]*$|<)")
-_SIGNS = re.compile(r"([\\`*_\[\]<>#~=|])")
+_SIGNS = re.compile(r"([\\`*_\[\]<>#~=|^])")
 
 
 def metadata(values: Mapping[str, Value]) -> str:

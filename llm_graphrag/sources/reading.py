@@ -11,7 +11,7 @@ import hashlib
 import signal
 from collections import deque
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 
@@ -43,26 +43,34 @@ class Reading:
 def read_bytes(data: bytes, name: str, dialect: Dialect, template: Template) -> Reading:
     """Decode or convert, and parse one note. ``name`` is its file name: only the extension matters."""
     digest = hashlib.sha256(data).hexdigest()
-    converter = converter_of(name)
+    converter, parts_level = converter_of(name), 0
     try:
         if converter is None:
             decoded = decode(data)
             text, remarks = decoded.text, decoded.notes
         else:
             converted = convert(data, converter)
-            text, remarks, name = converted.text, converted.warnings, ""
+            text, remarks, parts_level, name = converted.text, converted.warnings, converted.parts_level, ""
     except UndecodableError as error:
         return Reading(digest, error=f"not text: {error}")
     except ValueError as error:
         return Reading(digest, error=str(error))
-    return read_text(text, digest, name, dialect, template, remarks)
+    return read_text(text, digest, name, dialect, template, remarks, parts_level)
 
 
 def read_text(
-    text: str, digest: str, name: str, dialect: Dialect, template: Template, remarks: tuple[str, ...] = ()
+    text: str,
+    digest: str,
+    name: str,
+    dialect: Dialect,
+    template: Template,
+    remarks: tuple[str, ...] = (),
+    parts_level: int = 0,
 ) -> Reading:
     """Parse one text and make its claims."""
     note = parse_note(text, dialect, name)
+    if parts_level:
+        note = replace(note, parts_level=parts_level)
     return Reading(digest, note, tuple(link.claims(note, template)), remarks)
 
 

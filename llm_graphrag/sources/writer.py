@@ -136,7 +136,11 @@ class Writer:
         before = {} if known is None else chunk_store.searchable(connection, known)
         id_ = document_store.put_document(connection, document, known, now)
         outline, parts = chunking.chunk(
-            note.text, note.headings, self.target_tokens, note.frontmatter[1] if note.frontmatter else 0
+            note.text,
+            note.headings,
+            self.target_tokens,
+            note.frontmatter[1] if note.frontmatter else 0,
+            note.parts_level,
         )
         section_ids = document_store.put_sections(connection, id_, outline)
         change = chunk_store.put_chunks(

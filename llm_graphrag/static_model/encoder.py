@@ -51,8 +51,8 @@ class StaticEncoder:
     """Vectors of texts by a table of word pieces; ``folder`` holds the model's files.
 
     >>> encoder = StaticEncoder(Path(__file__).parent)
-    >>> cat, kitten, tax = encoder.encode(["a cat", "kittens", "tax law"])
-    >>> bool(cat @ kitten > 0.5 > cat @ tax)
+    >>> boat, ship, tax = encoder.encode(["a boat", "the ship", "tax law"])
+    >>> bool(boat @ ship > 0.5 > 0.2 > boat @ tax)
     True
     """
 

@@ -15,7 +15,7 @@ __all__ = ["StaticEmbeddingModel"]
 class StaticEmbeddingModel(EmbeddingModel):
     """Text only, no key, works offline."""
 
-    model_id = "graphrag-static"
+    model_id = "graphrag-static-1"
     needs_key = None
     supports_text = True
     supports_binary = False

@@ -43,8 +43,14 @@ def apply(connection: sqlite3.Connection) -> None:
                 db.execute(statement)
 
         migrations(name=name)(migrate)
-    migrations.apply(Database(connection, execute_plugins=False))
-    make_derived(connection)
+    connection.execute("BEGIN IMMEDIATE")  # of two processes the second finds them applied
+    try:
+        migrations.apply(Database(connection, execute_plugins=False))
+        make_derived(connection)
+    except BaseException:
+        connection.rollback()
+        raise
+    connection.commit()
 
 
 def make_derived(connection: sqlite3.Connection) -> None:

@@ -87,13 +87,18 @@ def sections(text: str, headings: Sequence[HeadingLike]) -> list[Section]:
 
 
 def chunk(
-    text: str, headings: Sequence[HeadingLike] = (), target_tokens: int = 250, frontmatter_end: int = 0
+    text: str,
+    headings: Sequence[HeadingLike] = (),
+    target_tokens: int = 250,
+    frontmatter_end: int = 0,
+    parts_level: int = 0,
 ) -> tuple[list[Section], list[Chunk]]:
     """Return the sections and the chunks of a document.
 
     Parameters: ``headings`` with spans of whole lines in code points of ``text``; ``target_tokens`` as counted by
     ``count_tokens`` (no chunk is larger than twice that); ``frontmatter_end`` where the frontmatter ends,
-    which is one piece if it fits into a chunk and shares one with what follows if it is small.
+    which is one piece if it fits into a chunk and shares one with what follows if it is small; ``parts_level`` the
+    level down to which headings begin a part, such as a page, of which no chunk holds two, however small.
     Raises ValueError if ``target_tokens`` is less than 1.
 
     >>> [text] = ["One two three.\\n\\nFour five six.\\n"]
@@ -106,7 +111,7 @@ def chunk(
     if is_blank(text):
         return outline, []
     cutter = _Cutter(text, headings, target_tokens, frontmatter_end)
-    spans = [span for region in cutter.regions(outline) for span in cutter.packed(*region)]
+    spans = [span for region in cutter.regions(outline, parts_level) for span in cutter.packed(*region)]
     chunks: list[Chunk] = []
     line, counted = 1, 0
     for seq, (start, end) in enumerate(spans):
@@ -144,12 +149,14 @@ class _Cutter:
     def size(self, start: int, end: int) -> int:
         return bisect_left(self.tokens, end) - bisect_left(self.tokens, start)
 
-    def regions(self, outline: Sequence[Section]) -> Iterator[Span]:
-        """Sections, the tiny ones joined to what follows."""
+    def regions(self, outline: Sequence[Section], parts_level: int) -> Iterator[Span]:
+        """Sections, the tiny ones joined to what follows unless that is another part."""
         starts = [0, *(section.start for section in outline if section.start > 0)]
+        parts = [section.start for section in outline if section.level <= parts_level]
+        others = frozenset(parts[1:])  # the first part takes in what stands before it
         begin = 0
         for end in [*starts[1:], len(self.text)]:
-            if end == len(self.text) or self.size(begin, end) >= max(1, self.tiny):
+            if end == len(self.text) or end in others or self.size(begin, end) >= max(1, self.tiny):
                 yield begin, end
                 begin = end
 

@@ -71,6 +71,7 @@ class Feed(Protocol):
     kind: str
     root: str
     document_kind: str
+    parts_level: int  # of the headings that begin an exchange
     options: dict[str, Any]
 
     def read(self, remarks: Remarks) -> Iterator[Rendered]:

@@ -61,6 +61,7 @@ class Logs:
     name: str = NAME
     kind: str = KIND
     document_kind: str = "conversation"
+    parts_level: int = 2
     options: dict[str, Any] = field(default_factory=dict)
 
     def fingerprint(self) -> str:

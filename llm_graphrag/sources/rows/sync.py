@@ -89,16 +89,16 @@ def _items(run: Ingest, feed: Feed, steps: Mapping[str, Step], source: int, name
         step = steps.get(rendered.path)
         if step is None:
             continue
-        reading = _read(run, rendered)
+        reading = _read(run, feed, rendered)
         assert reading.note is not None
         run.report.warnings += [Remark(f"{name}/{step.path}", w.message, w.line) for w in reading.note.warnings]
         run.report.empty += is_blank(reading.note.text)
         yield Item(_document(run, feed, name, source, rendered, reading), reading.note, reading.claims, step.known)
 
 
-def _read(run: Ingest, rendered: Rendered) -> Reading:
+def _read(run: Ingest, feed: Feed, rendered: Rendered) -> Reading:
     dialect = DIALECTS[run.options.dialect or "plain"]
-    return read_text(rendered.text, rendered.content_hash, "", dialect, run.template)
+    return read_text(rendered.text, rendered.content_hash, "", dialect, run.template, parts_level=feed.parts_level)
 
 
 def _document(
@@ -153,6 +153,6 @@ def _preview(run: Ingest, feed: Feed, steps: Mapping[str, Step]) -> None:
         return
     for rendered in feed.read(Remarks(feed.name)):
         if rendered.path in steps:
-            reading = _read(run, rendered)
+            reading = _read(run, feed, rendered)
             assert reading.note is not None
             run.report.splits += preview.splits(rendered.path, reading.note, reading.claims)

@@ -57,6 +57,7 @@ class Table:
     primary: tuple[str, ...] = ()
     options: dict[str, Any] = field(default_factory=dict)
     document_kind: str = "row"
+    parts_level: int = 0
 
     def fingerprint(self) -> str:
         return self.print_of()
