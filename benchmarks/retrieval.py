@@ -1,202 +1,148 @@
-"""How well search finds: recall on question sets, beside plain full text.
+"""How well search finds: recall on question sets, beside full text, vectors and their reciprocal rank fusion.
 
     python benchmarks/retrieval.py --data FOLDER                 all sets, validation questions
-    python benchmarks/retrieval.py 2wiki_hippo1000 --split all   one set, both halves
+    python benchmarks/retrieval.py 2wiki_fg101 --split all       one set, both halves
     python benchmarks/retrieval.py --names title                 notes named by title, as people name them
     python benchmarks/retrieval.py --blank                       no titles at all
-    python benchmarks/retrieval.py --tune                        fit the weights of routes/fusion.py on the train halves
+    python benchmarks/retrieval.py --encoder onnx-minilm-int8    vectors by another embedding model of llm
+    python benchmarks/retrieval.py --tune                        fit the weights of routes/weights.py on the train halves
 
-FOLDER (or $BENCH_DATA) holds one folder a set with passages.jsonl {id, title, text} and questions.jsonl {id, question,
-gold_ids, split}. Every passage becomes one note, read by the ordinary ``add``; nothing is known of a set beyond that.
-A passage counts once, at its best chunk. recall@k: share of the gold passages among the first k, mean over questions.
-all@5: share of questions with every gold passage among the first five. Knowledge bases are kept in --work.
+FOLDER (or $BENCH_DATA) is described in question_sets.py. A passage counts once, at its best chunk. recall@k: share of the
+gold passages among the first k, mean over questions; all@k: share of questions with every gold passage among the first k.
+The interval is of the difference in recall@5 to the best of the three baselines, by paired bootstrap over questions.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import os
-import re
-import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-sys.path.insert(0, str(Path(__file__).parent.parent))
+from fusion_fit import begin, examples, out_of_sample, tune
+from question_sets import SETS, Made, Set, interval, load, mean, score
+from report import table, write_section
 
-from llm_graphrag.knowledge_base import KnowledgeBase
-from llm_graphrag.routes import fusion
 from llm_graphrag.routes.hits import Plan, Proposal
 from llm_graphrag.routes.passages import passages
-from llm_graphrag.routes.registry import run
-from llm_graphrag.routes.search import prepare, rank
+from llm_graphrag.routes.search import rank
+from llm_graphrag.routes.weights import WITH_VECTORS, WITHOUT_VECTORS, Weights
 
-SETS = ("2wiki_hippo1000", "hotpot_pool", "musique_pool", "xquad_en", "cookbook_docs")
 DEPTH = 60  # chunks asked for, so that ten different passages are among them
-UNSAFE = re.compile(r'[\x00-\x1f/\\:*?"<>|#^\[\]]+')
+RRF_DEPTH, RRF_K = 100, 60
+SHOWN = ("recall@2", "recall@5", "recall@10", "all@5", "all@8", "all@10")
+BASELINES = ("full text", "vectors", "hybrid RRF")
+#: set -> recall@5 of HippoRAG 2 (Gutiérrez et al. 2025, arXiv:2502.14802: Llama 3.3 70B, NV-Embed-v2)
+PUBLISHED = {"2wiki_hippo1000": 90.4, "hotpot_pool": 96.3, "musique_pool": 74.7}
+NOTE = (
+    "Published figures are recall@5 of HippoRAG 2 (arXiv:2502.14802), which reads every passage with a 70B model and has "
+    "7B vectors; its pools for HotpotQA and MuSiQue are larger than ours, and its 2WikiMultihopQA questions are 1,000."
+)
 
 
 @dataclass(frozen=True)
-class Set:
-    """A question set with its knowledge base; ``passage_of`` is chunk -> passage id."""
+class Result:
+    """The scores of one method on some questions, in their order."""
 
-    name: str
-    kb: KnowledgeBase
-    questions: list[dict[str, Any]]
-    passage_of: dict[int, str]
+    method: str
+    scores: list[dict[str, float]]
+    milliseconds: float
 
-
-def read_jsonl(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
+    def mean(self, key: str) -> float:
+        return 100 * mean([s[key] for s in self.scores])
 
 
-def file_names(rows: list[dict[str, Any]], names: str) -> Iterator[str]:
-    """A file name for every passage: its id, or its title (numbered where it occurs again)."""
-    seen: dict[str, int] = {}
-    for number, row in enumerate(rows):
-        name = row["id"] if "/" not in row["id"] else f"p{number:05d}"
-        if names == "title":
-            name = UNSAFE.sub(" ", row["title"]).strip(" .")[:80] or name
-            seen[name.lower()] = seen.get(name.lower(), 0) + 1
-            name += f" {seen[name.lower()]}" if seen[name.lower()] > 1 else ""
-        yield name + ".md"
+def nearest(of: Set, plan: Plan) -> list[Proposal]:
+    found = plan.meaning.nearest(RRF_DEPTH) if plan.meaning is not None else []
+    return [Proposal(chunk, cosine) for chunk, cosine in found]
 
 
-def load(data: Path, work: Path, name: str, names: str, blank: bool) -> Set:
-    """Read a set, and build its knowledge base unless that was done before."""
-    rows = read_jsonl(data / name / "passages.jsonl")
-    ids = {file: row["id"] for file, row in zip(file_names(rows, names), rows, strict=True)}
-    path = work / f"{name}-{names}{'-blank' if blank else ''}.db"
-    if not path.exists():
-        vault = work / f"vault-{path.stem}"
-        shutil.rmtree(vault, ignore_errors=True)
-        vault.mkdir(parents=True)
-        for file, row in zip(ids, rows, strict=True):
-            heading = "" if blank else f"# {row['title']}\n\n"
-            (vault / file).write_text(f"{heading}{row['text']}\n", encoding="utf-8")
-        unfinished = path.with_suffix(".part")
-        unfinished.unlink(missing_ok=True)
-        began = time.perf_counter()
-        with KnowledgeBase.open(unfinished, create=True) as kb:
-            kb.add([vault])
-        unfinished.rename(path)
-        print(f"{name}: {len(rows):,} notes read in {time.perf_counter() - began:.0f} s", flush=True)
-    kb = KnowledgeBase.open(path, readonly=True)
-    sql = "SELECT c.id, d.path FROM kg_chunks c JOIN kg_documents d ON d.id = c.document"
-    passage_of = {chunk: ids[file] for chunk, file in kb.connection.execute(sql)}
-    return Set(name, kb, read_jsonl(data / name / "questions.jsonl"), passage_of)
+def hybrid(of: Set, plan: Plan) -> list[Proposal]:
+    """Reciprocal rank fusion of full text and vectors, as it is usually done."""
+    scores: dict[int, float] = {}
+    for ranked in (passages(of.kb.connection, plan, RRF_DEPTH), nearest(of, plan)):
+        for place, p in enumerate(ranked, 1):
+            scores[p.chunk] = scores.get(p.chunk, 0.0) + 1 / (RRF_K + place)
+    return [Proposal(chunk, s) for chunk, s in sorted(scores.items(), key=lambda item: (-item[1], item[0]))]
 
 
-def ranked_passages(of: Set, ranked: list[Proposal]) -> list[str]:
-    return list(dict.fromkeys(of.passage_of[p.chunk] for p in ranked))
-
-
-METHODS = {
-    "full text": lambda of, plan: passages(of.kb.connection, plan, DEPTH),
-    "search": lambda of, plan: rank(of.kb.connection, plan, DEPTH),
+#: method -> how it ranks, and whether it is given vectors
+METHODS: dict[str, tuple[Callable[[Set, Plan], list[Proposal]], bool]] = {
+    "full text": (lambda of, plan: passages(of.kb.connection, plan, DEPTH), False),
+    "vectors": (nearest, True),
+    "hybrid RRF": (hybrid, True),
+    "ours, no vectors": (lambda of, plan: rank(of.kb.connection, plan, DEPTH), False),
+    "ours": (lambda of, plan: rank(of.kb.connection, plan, DEPTH), True),
 }
 
 
-def measure(of: Set, split: str) -> None:
-    """Print one line a method and split."""
-    splits = ("train", "validation") if split == "all" else (split,)
-    for part in splits:
-        questions = [q for q in of.questions if q["split"] == part]
-        for method, find in METHODS.items():
-            began = time.perf_counter()
-            found = [ranked_passages(of, find(of, prepare(of.kb.connection, q["question"]))) for q in questions]
-            each = 1000 * (time.perf_counter() - began) / max(1, len(questions))
-            scores = [score(q["gold_ids"], ranked) for q, ranked in zip(questions, found, strict=True)]
-            mean = {key: 100 * sum(s[key] for s in scores) / len(scores) for key in scores[0]}
-            cells = " ".join(f"{key} {value:5.1f}" for key, value in mean.items())
-            print(f"{of.name:16} {part:10} {method:9} n={len(questions):4} {cells}  {each:5.0f} ms", flush=True)
+def measure(of: Set, split: str) -> list[Result]:
+    questions = of.part(split)
+    results = []
+    for method, (find, vectors) in METHODS.items():
+        if vectors and of.vectors is None:
+            continue
+        began = time.process_time()
+        found = [of.passages(find(of, of.plan(q["question"], vectors))) for q in questions]
+        each = 1000 * (time.process_time() - began) / max(1, len(questions))
+        results.append(Result(method, [score(q["gold_ids"], r) for q, r in zip(questions, found, strict=True)], each))
+    return results
 
 
-def score(gold: list[str], ranked: list[str]) -> dict[str, float]:
-    wanted = set(gold)
-    recall = {f"recall@{k}": len(wanted & set(ranked[:k])) / len(wanted) for k in (2, 5, 10)}
-    return recall | {"all@5": float(wanted <= set(ranked[:5]))}
+def difference(results: Sequence[Result], key: str = "recall@5") -> str:
+    """Ours against the best baseline."""
+    best = max((r for r in results if r.method in BASELINES), key=lambda r: r.mean(key))
+    ours = results[-1]
+    pairs = [100 * (a[key] - b[key]) for a, b in zip(ours.scores, best.scores, strict=True)]
+    low, high = interval(pairs)
+    return f"{mean(pairs):+.1f} [{low:+.1f}, {high:+.1f}] to {best.method}"
 
 
-# -- fitting the weights --------------------------------------------------------------------------------
+def rows_of(of: Set, results: Sequence[Result]) -> list[list[object]]:
+    rows: list[list[object]] = []
+    for r in results:
+        cells = [f"{r.mean(key):.1f}" for key in SHOWN]
+        last = difference(results) if r is results[-1] else ""
+        rows.append([f"{of.name} ({len(r.scores)})", r.method, *cells, f"{r.milliseconds:.0f}", last])
+    if of.name in PUBLISHED:
+        rows.append([of.name, "HippoRAG 2, published", "", PUBLISHED[of.name], *[""] * 6])
+    return rows
 
 
-def tune(sets: list[Set], rounds: int = 3, decay: float = 1e-2) -> dict[str, tuple[float, float]]:
-    """Fit the weights on the train halves: the weights that rank are those that chose the parents.
+HEADER = ["set (questions)", "method", *SHOWN, "CPU ms", "recall@5 against the best baseline"]
 
-    Maximises the mean log likelihood of the gold passages (of each its best chunk) under a softmax over the candidates
-    of a question, no weight below 0; every set weighs the same.
-    """
-    weights = dict(fusion.WEIGHTS)
-    prepared = [(of, q, *_found(of, q["question"])) for of in sets for q in of.questions if q["split"] == "train"]
-    for number in range(rounds):
-        examples = []
-        for of, question, plan, found, start in prepared:
-            named = fusion.namedness(plan)
-            parents = fusion.parents_of(fusion.weigh(start, fusion.blend(weights, named)))
-            signals = fusion.candidates(of.kb.connection, plan, found, parents)
-            gold = {passage: place for place, passage in enumerate(dict.fromkeys(question["gold_ids"]))}
-            examples.append(Example(of.name, named, signals, {c: gold.get(of.passage_of[c], -1) for c in signals}))
-        weights = fit(examples, tuple(fusion.WEIGHTS), decay)
-        print(
-            f"round {number + 1}:", {name: (round(a, 2), round(b, 2)) for name, (a, b) in weights.items()}, flush=True
-        )
+
+def report(sets: Sequence[Set], split: str) -> str:
+    rows = []
+    for of in sets:
+        added = rows_of(of, measure(of, split))
+        print(table(HEADER, added) if not rows else "\n".join(table(HEADER, added).splitlines()[2:]), flush=True)
+        rows += added
+    return f"{split.capitalize()} questions. {NOTE}\n\n{table(HEADER, rows)}"
+
+
+def tuned(sets: Sequence[Set], vectors: bool) -> Weights:
+    """Fit one of the two tables, and print it as it stands in routes/weights.py."""
+    names = [name for name in WITH_VECTORS if vectors or not name.startswith("cosine")]
+    weights = tune(begin(sets, vectors), names, lambda text: print(text, file=sys.stderr, flush=True))
+    print(f"{'WITH' if vectors else 'WITHOUT'}_VECTORS = {{")
+    print("\n".join(f'    "{name}": {pair},' for name, pair in weights.items()) + "\n}", flush=True)
     return weights
 
 
-@dataclass(frozen=True)
-class Example:
-    """The candidates of a question; ``gold`` is chunk -> number of its gold passage, -1 if it is none."""
-
-    set: str
-    named: float
-    signals: fusion.Signals
-    gold: dict[int, int]
-
-
-def _found(of: Set, question: str) -> tuple[Plan, dict[str, list[Proposal]], fusion.Signals]:
-    plan = prepare(of.kb.connection, question)
-    found = run(of.kb.connection, plan, fusion.DEPTH)
-    return plan, found, fusion.candidates(of.kb.connection, plan, found, fusion.first(found))
-
-
-def fit(examples: list[Example], names: tuple[str, ...], decay: float) -> dict[str, tuple[float, float]]:
-    """Return the two weights of every signal."""
-    import numpy as np
-    from scipy.optimize import minimize
-
-    examples = [e for e in examples if any(g >= 0 for g in e.gold.values())]
-    per_set = {e.set: sum(other.set == e.set for other in examples) for e in examples}
-    plain = np.array([[s.get(n, 0.0) for n in names] for e in examples for s in e.signals.values()])
-    gold = np.array([e.gold[c] for e in examples for c in e.signals])
-    question = np.repeat(np.arange(len(examples)), [len(e.signals) for e in examples])
-    named = np.array([e.named for e in examples])[question][:, None]
-    x = np.hstack([(1 - named) * plain, named * plain])
-    weight = np.array([1 / per_set[e.set] / len(per_set) for e in examples])
-    scale = x.std(axis=0) + 1e-9
-    x = x / scale
-    rows = np.flatnonzero(gold >= 0)
-    passages_, group = np.unique(question[rows] * 1000 + gold[rows], return_inverse=True)
-    share = weight[passages_ // 1000] / np.bincount(passages_ // 1000, minlength=len(examples))[passages_ // 1000]
-    begins = np.flatnonzero(np.diff(question, prepend=-1))
-
-    def loss(v: Any) -> tuple[float, Any]:
-        z = x @ v
-        e = np.exp(z - np.maximum.reduceat(z, begins)[question])
-        p = e / np.add.reduceat(e, begins)[question]
-        likely = np.bincount(group, p[rows], minlength=len(passages_)) + 1e-300
-        pull = np.zeros(len(p))
-        pull[rows] = share[group] * p[rows] / likely[group]
-        return -(share * np.log(likely)).sum() + decay * v @ v, x.T @ (weight[question] * p - pull) + 2 * decay * v
-
-    start = np.zeros(2 * len(names))
-    best = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=[(0, None)] * len(start)).x / scale
-    return {name: (float(best[i]), float(best[len(names) + i])) for i, name in enumerate(names)}
+def unseen(sets: Sequence[Set]) -> str:
+    """The shipped weights beside weights that have not seen the set, or the question."""
+    rows: list[list[object]] = []
+    for kind, weights in (("ours", WITH_VECTORS), ("ours, no vectors", WITHOUT_VECTORS)):
+        made = examples(begin(sets, kind == "ours", "all"), weights)
+        for name, of in out_of_sample(made, list(weights)).items():
+            rows.append([name, kind, f"{100 * of['other sets']:.1f}", f"{100 * of['folds']:.1f}"])
+    header = ["set", "method", "validation, weights of the other sets", "all questions, out of five folds"]
+    return "recall@5 with weights that have not seen these questions:\n\n" + table(header, rows)
 
 
 def main() -> None:
@@ -207,16 +153,43 @@ def main() -> None:
     parser.add_argument("--split", choices=("train", "validation", "all"), default="validation")
     parser.add_argument("--names", choices=("id", "title"), default="id")
     parser.add_argument("--blank", action="store_true", help="leave every title out")
-    parser.add_argument("--tune", action="store_true")
+    parser.add_argument("--encoder", default="", help="an embedding model of llm in place of the bundled one")
+    parser.add_argument("--tune", action="store_true", help="fit both tables of weights and print them")
+    parser.add_argument("--unseen", action="store_true", help="weights of the other sets only, and out of five folds")
+    parser.add_argument("--write", action="store_true", help="put the result into BENCHMARKS.md")
     options = parser.parse_args()
     if options.data is None:
         parser.error("name the folder of question sets with --data or $BENCH_DATA")
     options.work.mkdir(parents=True, exist_ok=True)
-    sets = [load(Path(options.data), options.work, name, options.names, options.blank) for name in options.sets]
+    made = Made(options.names, options.blank, options.encoder)
+    sets = [load(Path(options.data), options.work, name, made) for name in options.sets]
     if options.tune:
-        fusion.WEIGHTS.update(tune(sets))
-    for of in sets:
-        measure(of, options.split)
+        for vectors, shipped in ((True, WITH_VECTORS), (False, WITHOUT_VECTORS)):
+            weights = dict(tuned(sets, vectors))
+            shipped.clear()
+            shipped.update(weights)
+    body = report(sets, options.split)
+    if options.unseen:
+        body += "\n\n" + unseen(sets)
+        print(body.rsplit("\n\n", 2)[1], body.rsplit("\n\n", 1)[1], sep="\n\n")
+    if options.write:
+        arguments = [a for a in sys.argv[1:] if a != "--write"]
+        title = (
+            "Retrieval" + (", all titles blanked" if made.blank else "") + (f", {made.encoder}" if made.encoder else "")
+        )
+        if list(options.sets) != list(SETS):
+            title += ": " + ", ".join(options.sets)
+        write_section(title, command(arguments), body)
+
+
+def command(arguments: Sequence[str]) -> str:
+    """What was run, without the folders of this machine."""
+    kept, skip = [], False
+    for argument in arguments:
+        if not skip and argument not in ("--data", "--work"):
+            kept.append(argument)
+        skip = argument in ("--data", "--work")
+    return " ".join(["python benchmarks/retrieval.py", *kept])
 
 
 if __name__ == "__main__":

@@ -64,8 +64,10 @@ def add(kb: KnowledgeBase, path: Path) -> tuple[int, int, int]:
 def test_old_tables(kb: KnowledgeBase, tmp_path: Path) -> None:
     assert add(kb, write(tmp_path / "logs.db", OLD)) == (2, 0, 0)
     assert texts(kb) == {
-        "llm-logs/c1": '---\nmodel:\n  - m1\n  - m2\nstarted: "2024-01-01T10:00:00"\nended: "2024-01-01T10:05:00"\n---\n\n'
-        "# Who mended the clock?\n\n## Exchange 1\n\n### Prompt\n\nWho mended the clock?\n\n### Answer\n\nAna Ruiz did.\n\n"
+        "llm-logs/c1": "---\nmodel:\n  - m1\n  - m2\n"
+        'started: "2024-01-01T10:00:00"\nended: "2024-01-01T10:05:00"\n---\n\n'
+        "# Who mended the clock?\n\n"
+        "## Exchange 1\n\n### Prompt\n\nWho mended the clock?\n\n### Answer\n\nAna Ruiz did.\n\n"
         "## Exchange 2\n\n### Prompt\n\nAnd the tower?\n\n### Answer\n\n#### Towers\n\n```python\n# unclosed\n```\n",
         "llm-logs/r3": '---\nmodel: m1\nstarted: "2024-01-02T10:00:00"\nended: "2024-01-02T10:00:00"\n---\n\n'
         "# Alone\n\n## Exchange 1\n\n### Prompt\n\nAlone\n",

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
+from ..static_model import MODEL_ID
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
@@ -34,16 +36,20 @@ def encoder(name: str) -> Encoder:
     if is_bundled(name):
         from ..static_model.encoder import load
 
-        bundled = _Static(load())
-        if name not in (STATIC, bundled.model_id):
-            raise EncoderError(f"The vectors are by {name}, which is no longer bundled. Renew them with: llm graphrag embed")
-        return bundled
+        if not is_usable(name):
+            raise EncoderError(f"{name} is no longer bundled; {MODEL_ID} is")
+        return _Static(load())
     return _FromLlm(name)
 
 
 def is_bundled(name: str | None) -> bool:
     """Whether a model is a version of the bundled one, which costs nothing to ask again."""
     return bool(name) and (name == STATIC or str(name).startswith(STATIC + "-"))
+
+
+def is_usable(name: str) -> bool:
+    """False for an older version of the bundled model; whether another model is installed is not looked at."""
+    return not is_bundled(name) or name in (STATIC, MODEL_ID)
 
 
 class _Static:

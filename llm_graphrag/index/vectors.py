@@ -92,27 +92,25 @@ class Vectors:
 
 
 def open_vectors(connection: sqlite3.Connection, collection: str = "chunks") -> Vectors | None:
-    """The vectors of ``chunks`` or ``entities``; None if the file has none."""
+    """The vectors of ``chunks`` or ``entities``; None if the file has none, or only of an older bundled model.
+
+    (Those cannot be asked any more; the next ``add`` renews them.)
+    """
+    from .encoders import is_usable
+
     model, dimensions = get_setting(connection, MODEL), get_setting(connection, DIMENSIONS)
-    if not model or not dimensions:
+    if not model or not dimensions or not is_usable(model):
         return None
     row = connection.execute("SELECT id FROM collections WHERE name = ?", [COLLECTIONS[collection]]).fetchone()
     return None if row is None else Vectors(connection, row[0], model, dimensions)
 
 
 def encode(connection: sqlite3.Connection, texts: Sequence[str]) -> NDArray[np.float32] | None:
-    """Vectors of texts (texts, dimensions) by the model of the file's vectors; None if it has none.
+    """Vectors of texts (texts, dimensions) by the model of the file's vectors; None where ``open_vectors`` gives none.
 
     Raises EncoderError if that model is not installed.
     """
-    model = get_setting(connection, MODEL)
-    if not model:
-        return None
-    from .encoders import EncoderError, encoder, is_bundled
+    from .encoders import encoder, is_usable
 
-    try:
-        return encoder(model).encode(texts)
-    except EncoderError:
-        if is_bundled(model):
-            return None  # of an older version of the bundled model: the next add renews them
-        raise
+    model = get_setting(connection, MODEL)
+    return encoder(model).encode(texts) if model and is_usable(model) else None

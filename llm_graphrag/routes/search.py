@@ -74,7 +74,7 @@ def search(
     ``where`` is an SQL condition over uri, title, folder, kind, added, updated and tag, to be taken from the user of
     this file only; ``tag`` and ``since`` narrow further. ``advanced`` gives AND, OR, NOT, parentheses, "phrases" and
     prefix* a meaning. ``vectors``: whether to use those of the file, or them, opened before. Raises ValueError, one
-    sentence, for a condition, a date or an advanced query that is wrong, or a model that the vectors need and that fails.
+    sentence, for a condition, a date or an advanced query that is wrong, and for a model of the vectors that fails.
     """
     plan = prepare(
         connection, question, where=where, tag=tag, since=since, advanced=advanced, vectors=vectors, models=True
@@ -120,6 +120,7 @@ def rank(connection: sqlite3.Connection, plan: Plan, k: int) -> list[Proposal]:
 
 
 def spread(connection: sqlite3.Connection, ranked: Sequence[Proposal], repeated: float) -> list[Proposal]:
+    """Take ``repeated`` off a passage for each one of the same title before it; equal scores by document and place."""
     rows = connection.execute(PLACES, {"chunks": json.dumps([p.chunk for p in ranked])})
     places = {chunk: ((uri, seq), title) for chunk, uri, seq, title in rows}
 
@@ -127,14 +128,14 @@ def spread(connection: sqlite3.Connection, ranked: Sequence[Proposal], repeated:
         return -round(p.score, 9), places[p.chunk][0]
 
     seen: dict[str, int] = {}
-    spread = []
+    thinned = []
     for p in sorted(ranked, key=order):
         title = places[p.chunk][1]
         times = min(seen.get(title, 0), MOST_REPEATED) if repeated else 0
         seen[title] = seen.get(title, 0) + 1
         signals = p.signals if not times else {**p.signals, "repeated": float(times)}
-        spread.append(Proposal(p.chunk, p.score - repeated * times, signals))
-    return sorted(spread, key=order)
+        thinned.append(Proposal(p.chunk, p.score - repeated * times, signals))
+    return sorted(thinned, key=order)
 
 
 def show(connection: sqlite3.Connection, plan: Plan, ranked: Sequence[Proposal], k: int) -> list[Hit]:
@@ -155,7 +156,7 @@ def show(connection: sqlite3.Connection, plan: Plan, ranked: Sequence[Proposal],
 
 def _parts(signals: Mapping[str, float], weights: Mapping[str, float]) -> tuple[Part, ...]:
     """What each signal added to the score, most first; what took off is last."""
-    parts = [Part(name, signals[name], weight, weight * signals[name]) for name, weight in weights.items() if name in signals]
+    parts = [Part(name, signals[name], w, w * signals[name]) for name, w in weights.items() if name in signals]
     return tuple(sorted((p for p in parts if p.added), key=lambda p: -p.added))
 
 

@@ -33,5 +33,5 @@ def vectors(
         within = {row[0] for row in connection.execute(CHUNKS, {"documents": json.dumps(sorted(plan.documents))})}
     near = [(chunk, c) for chunk, c in plan.meaning.nearest(k, within) if c >= NEAR]
     return [
-        Proposal(chunk, c, {"cosine": min(1.0, c), "cosine_rank": 1 / (1 + rank)}) for rank, (chunk, c) in enumerate(near)
+        Proposal(chunk, c, {"cosine": min(1.0, c), "cosine_rank": 1 / (1 + n)}) for n, (chunk, c) in enumerate(near)
     ]

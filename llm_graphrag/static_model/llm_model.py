@@ -9,13 +9,15 @@ from collections.abc import Iterable, Iterator
 
 from llm.models import EmbeddingModel
 
+from . import MODEL_ID
+
 __all__ = ["StaticEmbeddingModel"]
 
 
 class StaticEmbeddingModel(EmbeddingModel):
     """Text only, no key, works offline."""
 
-    model_id = "graphrag-static-1"
+    model_id = MODEL_ID
     needs_key = None
     supports_text = True
     supports_binary = False
