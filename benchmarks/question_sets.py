@@ -1,8 +1,8 @@
 """Question sets as knowledge bases, and how a ranking of passages is scored: shared by retrieval.py and abstain.py.
 
-A folder of sets holds one folder a set with passages.jsonl {id, title, text} and questions.jsonl {id, question, gold_ids,
-split}. Every passage becomes one note, read by the ordinary ``add``; nothing is known of a set beyond that. Knowledge
-bases are kept, and used again while they are there.
+A folder of sets holds one folder a set with passages.jsonl {id, title, text} and questions.jsonl {id, question,
+gold_ids, split}. Every passage becomes one note, read by the ordinary ``add``; nothing is known of a set beyond that.
+Knowledge bases are kept, and used again while they are there.
 """
 
 from __future__ import annotations
@@ -84,13 +84,13 @@ def file_names(rows: list[dict[str, Any]], names: str) -> Iterator[str]:
         yield name + ".md"
 
 
-def load(data: Path, work: Path, name: str, made: Made = Made()) -> Set:  # noqa: B008 - frozen
+def load(data: Path, work: Path, name: str, made: Made = Made()) -> Set:
     """Read a set, and build its knowledge base unless that was done before."""
     rows = read_jsonl(data / name / "passages.jsonl")
     ids = dict(zip(file_names(rows, made.names), (row["id"] for row in rows), strict=True))
     path = work / f"{name}-{made.ending}.db"
     if not path.exists():
-        _build(path, {file: _note(row, made.blank) for file, row in zip(ids, rows, strict=True)})
+        build(path, {file: note(row, made.blank) for file, row in zip(ids, rows, strict=True)})
     if made.encoder:
         path = _embedded(path, made.encoder)
     kb = KnowledgeBase.open(path, readonly=True)
@@ -99,11 +99,12 @@ def load(data: Path, work: Path, name: str, made: Made = Made()) -> Set:  # noqa
     return Set(name, kb, open_vectors(kb.connection), read_jsonl(data / name / "questions.jsonl"), passage_of)
 
 
-def _note(row: dict[str, Any], blank: bool) -> str:
+def note(row: dict[str, Any], blank: bool = False) -> str:
     return ("" if blank else f"# {row['title']}\n\n") + f"{row['text']}\n"
 
 
-def _build(path: Path, notes: dict[str, str]) -> None:
+def build(path: Path, notes: dict[str, str], quiet: bool = False) -> None:
+    """Write notes (file name -> text) into a folder beside ``path``, and read them."""
     vault = path.parent / f"vault-{path.stem}"
     shutil.rmtree(vault, ignore_errors=True)
     vault.mkdir(parents=True)
@@ -115,7 +116,9 @@ def _build(path: Path, notes: dict[str, str]) -> None:
     with KnowledgeBase.open(unfinished, create=True) as kb:
         kb.add([vault])
     unfinished.rename(path)
-    print(f"{path.stem}: {len(notes):,} notes read in {time.perf_counter() - began:.0f} s", file=sys.stderr, flush=True)
+    seconds = time.perf_counter() - began
+    if not quiet:
+        print(f"{path.stem}: {len(notes):,} notes read in {seconds:.0f} s", file=sys.stderr, flush=True)
 
 
 def _embedded(path: Path, encoder: str) -> Path:

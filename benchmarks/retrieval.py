@@ -5,10 +5,10 @@
     python benchmarks/retrieval.py --names title                 notes named by title, as people name them
     python benchmarks/retrieval.py --blank                       no titles at all
     python benchmarks/retrieval.py --encoder onnx-minilm-int8    vectors by another embedding model of llm
-    python benchmarks/retrieval.py --tune                        fit the weights of routes/weights.py on the train halves
+    python benchmarks/retrieval.py --tune                        fit the weights of routes/weights.py, on train halves
 
-FOLDER (or $BENCH_DATA) is described in question_sets.py. A passage counts once, at its best chunk. recall@k: share of the
-gold passages among the first k, mean over questions; all@k: share of questions with every gold passage among the first k.
+FOLDER (or $BENCH_DATA) is described in question_sets.py. A passage counts once, at its best chunk. recall@k: share of
+the gold passages among the first k, mean over questions; all@k: share of questions with every gold passage among them.
 The interval is of the difference in recall@5 to the best of the three baselines, by paired bootstrap over questions.
 """
 
@@ -39,8 +39,8 @@ BASELINES = ("full text", "vectors", "hybrid RRF")
 #: set -> recall@5 of HippoRAG 2 (Gutiérrez et al. 2025, arXiv:2502.14802: Llama 3.3 70B, NV-Embed-v2)
 PUBLISHED = {"2wiki_hippo1000": 90.4, "hotpot_pool": 96.3, "musique_pool": 74.7}
 NOTE = (
-    "Published figures are recall@5 of HippoRAG 2 (arXiv:2502.14802), which reads every passage with a 70B model and has "
-    "7B vectors; its pools for HotpotQA and MuSiQue are larger than ours, and its 2WikiMultihopQA questions are 1,000."
+    "Published figures are recall@5 of HippoRAG 2 (arXiv:2502.14802), which reads every passage with a 70B model and "
+    "has 7B vectors; its pools for HotpotQA and MuSiQue are larger than ours, its 2WikiMultihopQA questions are 1,000."
 )
 
 

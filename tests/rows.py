@@ -50,7 +50,8 @@ NATURAL = {
 }
 
 VECTORS = f"""SELECT k.name, k.model, CASE WHEN k.name LIKE '%chunks%' THEN {CHUNK.format("v.id")}
-  ELSE {ENTITY.format("v.id")} END, hex(v.content_hash) FROM embeddings v JOIN collections k ON k.id = v.collection_id"""
+  ELSE {ENTITY.format("v.id")} END, hex(v.content_hash)
+  FROM embeddings v JOIN collections k ON k.id = v.collection_id"""
 
 
 def natural(kb: KnowledgeBase) -> dict[str, Rows]:

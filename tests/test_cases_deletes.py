@@ -27,7 +27,8 @@ def database_of(run: Run) -> str:
 def sources_of(kb: KnowledgeBase, name: str) -> list[str]:
     """Documents that mention an entity of this name."""
     rows = kb.connection.execute(
-        """SELECT DISTINCT d.path FROM kg_mentions m JOIN kg_entities e ON e.id = m.entity JOIN kg_chunks c ON c.id = m.chunk
+        """SELECT DISTINCT d.path FROM kg_mentions m JOIN kg_entities e ON e.id = m.entity
+           JOIN kg_chunks c ON c.id = m.chunk
            JOIN kg_documents d ON d.id = c.document WHERE e.name = ? ORDER BY 1""",
         [name],
     )
@@ -116,7 +117,7 @@ def test_065_never_again(vault: Vault, run: Run) -> None:
 def test_065_no_row_refers_to_a_deleted_fact(vault: Vault, kb: KnowledgeBase) -> None:
     kb.add([vault({"n.md": "boss:: [[Mira Holt]]\ncity:: Oslo\n", "o.md": "About [[n]] and Mira Holt."})])
     kb.forget("Mira Holt")
-    assert {fact for fact in facts(kb)} == {("n", "city", "Oslo"), ("o", "links_to", "n")}
+    assert facts(kb) == {("n", "city", "Oslo"), ("o", "links_to", "n")}
     # The notes keep their text, and quotes of other facts theirs; no table of names or facts holds it.
     assert [place for place in holds(kb, "Mira Holt") if "_fts" not in place] == ["kg_chunks.text", "kg_evidence.quote"]
     assert kb.connection.execute("SELECT * FROM kg_names_fts WHERE kg_names_fts MATCH 'mira'").fetchall() == []
@@ -139,7 +140,8 @@ def test_065_unknown_names_are_said(vault: Vault, run: Run, name: str, message: 
 # -- 066: everything deleted -------------------------------------------------------------
 
 RICH = {
-    "Mira.md": "---\ntype: person\naliases: [M. Holt]\ntags: [x]\nboss: [[Otto]]\n---\n# Mira\nMira met Pia Quist. #y\n- [ ] call Otto\n",
+    "Mira.md": "---\ntype: person\naliases: [M. Holt]\ntags: [x]\nboss: [[Otto]]\n---\n"
+    "# Mira\nMira met Pia Quist. #y\n- [ ] call Otto\n",
     "Otto.md": "Otto of Kestrel Works and 東京都 knows ![[Mira]].\nage:: 40\n",
     "empty.md": "![[Mira]]",
     "bad.md": b"\x00\x01\x02\x03\x04\x05\x06\x07" * 9,
@@ -217,7 +219,8 @@ def test_067_only_what_nothing_else_supports_goes(vault: Vault, kb: KnowledgeBas
 def test_069_a_fact_lives_as_long_as_one_claim_of_it(vault: Vault, kb: KnowledgeBase) -> None:
     folder = vault(
         {
-            "Mira.md": "works at:: [[Kestrel]]\n\nAnd since May:\n\nworks at:: [[Kestrel]]\n\nshoe size:: 38\n\nshoe size:: 38\n",
+            "Mira.md": "works at:: [[Kestrel]]\n\nAnd since May:\n\nworks at:: [[Kestrel]]\n\n"
+            "shoe size:: 38\n\nshoe size:: 38\n",
             "b.md": "[[Mira]] [[Mira]]",
         }
     )

@@ -14,7 +14,8 @@ from llm_graphrag.knowledge_base import KnowledgeBase
 from llm_graphrag.store.check import CHECKS, ENTITY_CHECKS, FACT_CHECKS, LIMIT
 
 NOTES = {
-    "Mira.md": "---\ntype: person\naliases: [M. Holt]\ntags: [x]\n---\n# Mira\n\nboss:: [[Otto]]\n\nage:: 40\n\nMet Pia Quist.\n",
+    "Mira.md": "---\ntype: person\naliases: [M. Holt]\ntags: [x]\n---\n# Mira\n\n"
+    "boss:: [[Otto]]\n\nage:: 40\n\nMet Pia Quist.\n",
     "Otto.md": "Otto knows [[Mira]] and Pia Quist.\n\n## More\n\nOf Kestrel Works, " + "with many words. " * 300,
     "empty.md": " \n",
 }
@@ -134,6 +135,11 @@ DAMAGE: dict[str, tuple[Sequence[str], str, str, str]] = {
         ["UPDATE kg_documents SET entity = NULL WHERE path = 'empty.md'"],
         "kg_documents", "SELECT id FROM kg_documents WHERE path = 'empty.md'", "it has no entity",
     ),
+    "two documents with one entity": (
+        ["UPDATE kg_documents SET entity = (SELECT entity FROM kg_documents WHERE path = 'Otto.md'), entity_type = ''"
+         " WHERE path = 'empty.md'"],
+        "kg_documents", "SELECT id FROM kg_documents WHERE path = 'empty.md'", "another note has the same entity",
+    ),
     "a document of another type": (
         ["UPDATE kg_documents SET entity_type = 'place' WHERE path = 'Mira.md'"],
         "kg_documents", "SELECT id FROM kg_documents WHERE path = 'Mira.md'", "its entity is of another type",
@@ -151,7 +157,8 @@ DAMAGE: dict[str, tuple[Sequence[str], str, str, str]] = {
         "kg_aliases", "SELECT id FROM kg_aliases WHERE name = 'M. Holt'", "its key is 'x', its name 'M. Holt'",
     ),
     "a counter of an entity": (
-        ["UPDATE kg_counts SET n = 99 WHERE kind = 'facts' AND item = (SELECT id FROM kg_entities WHERE name = 'Mira')"],
+        ["UPDATE kg_counts SET n = 99 WHERE kind = 'facts' AND item ="
+         " (SELECT id FROM kg_entities WHERE name = 'Mira')"],
         "kg_counts", "SELECT 'facts ' || id FROM kg_entities WHERE name = 'Mira'", "is 99, should be",
     ),
     "a facet that is missing": (

@@ -18,9 +18,12 @@ from llm_graphrag.sources import ingest as ingest_module
 from llm_graphrag.sources.ingest import Options
 
 NOTES = {
-    "people/Mira.md": "---\ntype: person\naliases: [M. Holt]\n---\n# Mira\n\nMira met Pia Quist at Kestrel Works. [[Otto]] too.\n",
-    "people/Otto.md": "---\ntype: person\nboss: [[Mira]]\ntags: [crew, old]\n---\nOtto paints ![[Mira]]. See [r](../README.md).\n",
-    "README.md": "# Top\n\nWritten by Mira and m. holt.\n\n## Then\n\nBy [[Otto]] of Kestrel Works. #start\n- [ ] tell MIRA\n",
+    "people/Mira.md": "---\ntype: person\naliases: [M. Holt]\n---\n# Mira\n\n"
+    "Mira met Pia Quist at Kestrel Works. [[Otto]] too.\n",
+    "people/Otto.md": "---\ntype: person\nboss: [[Mira]]\ntags: [crew, old]\n---\n"
+    "Otto paints ![[Mira]]. See [r](../README.md).\n",
+    "README.md": "# Top\n\nWritten by Mira and m. holt.\n\n"
+    "## Then\n\nBy [[Otto]] of Kestrel Works. #start\n- [ ] tell MIRA\n",
     "deep/README.md": "size:: 12\n\nAnother [[README]].\n",
 }
 
@@ -277,7 +280,8 @@ def many(number: int = 60, seed: int = 1) -> dict[str, str]:
     names = [f"Holt {chr(65 + n % 26)}{n}" for n in range(number)]
     return {
         f"{'ab'[n % 2]}/{name}.md": f"---\ntype: {chance.choice(['person', 'place'])}\naliases: [Alias {n}]\n---\n"
-        + f"{chance.choice(names)} met [[{chance.choice(names)}]] and Alias {chance.randrange(number)} at Kestrel Works.\n\n"
+        + f"{chance.choice(names)} met [[{chance.choice(names)}]] and Alias {chance.randrange(number)}"
+        + " at Kestrel Works.\n\n"
         + f"boss:: [[{chance.choice(names)}]]\n"
         for n, name in enumerate(names)
     }

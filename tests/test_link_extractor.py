@@ -98,7 +98,8 @@ def test_keys_keep_their_names_without_a_schema() -> None:
 
 
 def test_types_tags_aliases_titles_and_tasks() -> None:
-    text = "---\ntype: Big Ship\ntags: [old]\naliases: [H., Heron]\n---\n# The Heron\n#wood/oak\n- [x] paint 📅 2026-05-01\n- [ ] \n"
+    text = "---\ntype: Big Ship\ntags: [old]\naliases: [H., Heron]\n---\n"
+    text += "# The Heron\n#wood/oak\n- [x] paint 📅 2026-05-01\n- [ ] \n"
     found = read(text)
     assert sorted((claim.kind, claim.relation, claim.tail) for claim in found) == [
         ("alias", "alias", "H."),

@@ -104,7 +104,8 @@ def test_one_entity_under_two_spellings_is_one() -> None:
 @pytest.mark.parametrize(
     ("one", "other", "shown"),
     [
-        ("SYSTEMS", "Systems", "Systems"), ("loose ends", "Loose Ends", "Loose Ends"), ("Loose ends", "Loose Ends", "Loose Ends"),
+        ("SYSTEMS", "Systems", "Systems"), ("loose ends", "Loose Ends", "Loose Ends"),
+        ("Loose ends", "Loose Ends", "Loose Ends"),
         ("NASA", "nasa", "nasa"), ("a", "A", "A"),
     ],
 )  # fmt: skip

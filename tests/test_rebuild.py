@@ -12,7 +12,8 @@ from llm_graphrag.knowledge_base import KnowledgeBase
 from llm_graphrag.store.rebuild import DERIVED
 
 NOTES = {
-    "Mira.md": "---\ntype: person\naliases: [M. Holt]\ntags: [x]\n---\n# Mira\n\nboss:: [[Otto]]\n\nMet Pia Quist in 東京都.\n",
+    "Mira.md": "---\ntype: person\naliases: [M. Holt]\ntags: [x]\n---\n# Mira\n\n"
+    "boss:: [[Otto]]\n\nMet Pia Quist in 東京都.\n",
     "a/Otto.md": "Otto knows [[Mira]] and Pia Quist.\n\nage:: 41\n",
 }
 

@@ -18,7 +18,9 @@ SMALL = Template(
     name="small",
     entity_types=(EntityType("person", "A human being.", ("human",)), EntityType("firm", "A company.")),
     relations=(
-        Relation("works_at", "Has a job there.", ("employer",), ("person",), ("firm",), inverse="employs", is_list=True),
+        Relation(
+            "works_at", "Has a job there.", ("employer",), ("person",), ("firm",), inverse="employs", is_list=True
+        ),
         Relation("knows", "Has met.", (), ("person",), ("person",), symmetric=True),
     ),
     attributes=(AttributeType("age", "Years.", ("old",), ("person",), "number"),),
@@ -98,7 +100,8 @@ def test_keys_are_mapped_split_and_reversed(kb: KnowledgeBase, vault: Vault) -> 
         [
             vault(
                 {
-                    "Mira.md": "---\nis: Human\njob: Kestrel Works, Otto Brandt\nold: 40\nshoe size: 38\n---\nemployer:: [[Plover]]\n",
+                    "Mira.md": "---\nis: Human\njob: Kestrel Works, Otto Brandt\nold: 40\nshoe size: 38\n---\n"
+                    "employer:: [[Plover]]\n",
                     "Kestrel Works.md": "---\nis: firm\nstaff: [[Pia]]\n---\n",
                     "x.md": "knows:: Otto, Pia\n",
                 }
@@ -167,9 +170,7 @@ def test_another_schema_reads_the_notes_again(kb: KnowledgeBase, vault: Vault) -
     ("written", "type_"),
     [("person", "person"), ("People", "person"), ("[[Person]]", "person"), ("Ship type", "ship_type"), ("!?", "")],
 )
-def test_types_are_the_schemas_or_the_word_itself(
-    kb: KnowledgeBase, vault: Vault, written: str, type_: str
-) -> None:
+def test_types_are_the_schemas_or_the_word_itself(kb: KnowledgeBase, vault: Vault, written: str, type_: str) -> None:
     kb.use_schema(load_template("general"), "test")
     kb.add([vault({"n.md": f'---\ntype: "{written}"\n---\n'})])
     assert [type_] == [row[0] for row in kb.connection.execute("SELECT entity_type FROM kg_documents")]

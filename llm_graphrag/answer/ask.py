@@ -2,9 +2,10 @@
 
 Without a model there is no sentence to write, so the answer is the evidence itself
 (verdict ``evidence``): the passages that fit best, each with its document, heading,
-line and the sentence, verbatim, and the facts that join them. If nothing fits, the
-answer says what was searched (verdict ``abstained``). A citation whose file has
-changed or gone since it was read says so; ``strict`` refuses instead.
+line and the sentence, verbatim, and the facts that join them. If nothing fits, or what
+fits best most likely does not hold the answer (``answer.confidence``), the answer says
+so (verdict ``abstained``), with the nearest evidence all the same. A citation whose file
+has changed or gone since it was read says so; ``strict`` refuses instead.
 """
 
 from __future__ import annotations
@@ -16,12 +17,14 @@ from dataclasses import dataclass
 from ..graph.linker import flat
 from ..routes.hits import Hit, Plan
 from ..routes.search import HINT, prepare, rank, show
+from .confidence import confidence, features, table_for
 from .context import BUDGET, Context, Passage, build
 from .facts import Fact, joining
 
-__all__ = ["Answer", "Citation", "K", "Searched", "StaleError", "ask"]
+__all__ = ["NOT_HELD", "Answer", "Citation", "K", "Searched", "StaleError", "ask"]
 
 K = 5  # passages cited
+NOT_HELD = "The notes do not seem to hold an answer. Nearest to the question is:"
 
 ABOUT = """
     SELECT DISTINCT d.entity FROM json_each(:documents) f CROSS JOIN kg_documents d ON d.id = f.value
@@ -74,7 +77,9 @@ class Answer:
     facts: tuple[Fact, ...]
     searched: Searched
     cut: int  # passages that did not fit into the budget
-    hint: str = ""  # said where nothing was found
+    confidence: float  # 0 to 1, that the notes hold the answer
+    threshold: float  # below it is abstained
+    hint: str = ""  # said where it is abstained
     id: int | None = None  # of the row in kg_questions
 
 
@@ -88,16 +93,18 @@ def ask(
     tag: str | None = None,
     since: str | None = None,
     strict: bool = False,
+    vectors: bool = True,
     log: bool = True,
 ) -> Answer:
     """Return the evidence for a question: at most ``k`` passages of at most ``budget`` tokens together.
 
-    ``where``, ``tag`` and ``since`` narrow the documents as in ``routes.search``. With ``log`` the answer is stored in
+    ``where``, ``tag``, ``since`` and ``vectors`` are those of ``routes.search``. With ``log`` the answer is stored in
     the knowledge base, unless that cannot be written. Raises StaleError if ``strict`` and a cited file has changed or
     is gone; ValueError for a wrong condition or date.
     """
-    plan = prepare(connection, question, where=where, tag=tag, since=since)
-    hits = show(connection, plan, rank(connection, plan, k), k)
+    plan = prepare(connection, question, where=where, tag=tag, since=since, vectors=vectors, models=True)
+    ranked = rank(connection, plan, k)
+    hits = show(connection, plan, ranked, k)
     context = build(connection, hits, plan.terms, budget)
     citations = _citations(connection, context)
     stale = [c for c in citations if c.stale]
@@ -106,14 +113,19 @@ def ask(
         raise StaleError(
             f"Not answered, since notes to be cited are not as they were read: {names}. Add them again first."
         )
+    table = table_for(plan)
+    sure = round(confidence(table, features(plan, ranked)), 4) if citations else 0.0
+    held = bool(citations) and sure >= table.threshold
     answer = Answer(
         question=question,
-        verdict="evidence" if citations else "abstained",
+        verdict="evidence" if held else "abstained",
         citations=citations,
         facts=tuple(_facts(connection, plan, context)),
         searched=_searched(connection, plan),
         cut=context.cut,
-        hint="" if citations else _hint(plan),
+        confidence=sure,
+        threshold=table.threshold,
+        hint="" if held else NOT_HELD if citations else _hint(plan),
     )
     if not log or not question.strip():
         return answer

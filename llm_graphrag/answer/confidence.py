@@ -3,26 +3,39 @@
 The ranking always has a best passage, also for a question about what no note speaks of.
 What gives such a question away is plain: words and names that stand nowhere, or not
 together; a best passage that is far in meaning and weak in score. These are weighed by
-a small logistic table, and an answer below ``Table.threshold`` is no answer.
+a small logistic table, and an answer below its ``threshold`` is none.
 
-The tables were fitted by ``benchmarks/abstain.py --tune`` on the train halves: questions
-asked to the notes that answer them, against questions of one set asked to the notes of
-another, over five large sets and many small vaults cut out of them. It cannot tell that
-notes about the right thing leave out the detail that is asked for: that takes reading.
+The tables were fitted by ``benchmarks/abstain.py --tune`` on the train halves of the five
+question sets: questions asked to the notes that answer them, against questions of one set
+asked to the notes of another, in the large sets and in many small vaults cut out of them.
+The threshold is the one that keeps nine of ten answerable train questions. It cannot tell
+that notes about the right thing leave out the detail that is asked for: that takes reading.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..routes.hits import Plan, Proposal, Term
 from ..routes.terms import coverage, telling_terms
+from ..routes.weights import blend, namedness, weights_of
 
-__all__ = ["TOP", "WITHOUT_VECTORS", "WITH_VECTORS", "Table", "confidence", "features", "table_for"]
+__all__ = ["FEATURES", "TOP", "WITHOUT_VECTORS", "WITH_VECTORS", "Table", "confidence", "features", "table_for"]
 
 TOP = 5  # passages looked at
+
+#: What each number says, all from 0 to 1.
+FEATURES = {
+    "held": "share of the question's words, rare ones counting more, in the passage that has most of them",
+    "together": "share in the first passages taken together",
+    "nowhere": "share that no passage of the file has",
+    "names_missing": "share of the question's names that do not stand in one of the first passages",
+    "names_unknown": "share of its names that nothing here is called",
+    "near": "likeness in meaning of the nearest passage",
+    "score": "the best fused score, as a share of what a perfect passage would get",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,26 +56,49 @@ def table_for(plan: Plan) -> Table:
     return WITH_VECTORS if plan.meaning is not None else WITHOUT_VECTORS
 
 
-def features(plan: Plan, ranked: Sequence[Proposal]) -> dict[str, float]:
-    """What is known of a ranking, each from 0 to 1.
+def confidence(table: Table, found: Mapping[str, float]) -> float:
+    """The probability that the notes hold the answer.
 
-    held: share of the question's words, by rarity, in the best passage for them; together: in the first passages
-    taken together; nowhere: share that no passage has at all; names_held: share of the names that stand in one of the
-    first passages; names_unknown: share that nothing here is called; near: the best cosine; score: the best fused score.
+    >>> confidence(Table(-1.0, {"held": 2.0}, 0.5), {"held": 0.5})
+    0.5
     """
+    odds = table.intercept + math.fsum(weight * found[name] for name, weight in table.weights.items())
+    return 1 / (1 + math.exp(-odds))
+
+
+def features(plan: Plan, ranked: Sequence[Proposal]) -> dict[str, float]:
+    """What is known of a question and its ranking; the keys are those of ``FEATURES``."""
     top = ranked[:TOP]
-    chunks = {p.chunk for p in top}
-    total = math.fsum(t.rarity for t in plan.terms)
-    known: dict[str, Term] = {t.text.lower(): t for t in plan.terms}
-    names = [[known[w.lower()] for w in telling_terms(m.text) if w.lower() in known] for m in plan.mentions]
-    held = sum(any(all(_has(t, chunk) for t in name) for chunk in chunks) for name in names)
+    chunks = [p.chunk for p in top]
+    names = _names(plan)
+    perfect = math.fsum(blend(weights_of(plan), namedness(plan)).values())
     return {
         "held": max((coverage(plan.terms, chunk) for chunk in chunks), default=0.0),
-        "together": _share(plan, total, lambda t: bool(t.chunks & chunks)),
-        "nowhere": _share(plan, total, lambda t: not t.chunks),
-        "names_held": held / len(names) if names else 0.0,
-        "names_missing": 1 - held / len(names) if names else 0.0,
-        "names_unknown": sum(not m.candidates for m in plan.mentions) / len(names) if names else 0.0,
+        "together": _share(plan, [t for t in plan.terms if not t.chunks.isdisjoint(chunks)]),
+        "nowhere": _share(plan, [t for t in plan.terms if not t.chunks]),
+        "names_missing": _mean([not any(_holds(chunk, name) for chunk in chunks) for name in names]),
+        "names_unknown": _mean([not m.candidates for m in plan.mentions]),
         "near": max((p.signals.get("cosine", 0.0) for p in top), default=0.0),
-        "score": max((p.score for p in top), default=0.0),
+        "score": min(1.0, max((p.score for p in top), default=0.0) / perfect),
     }
+
+
+def _names(plan: Plan) -> list[list[Term]]:
+    """The telling words of each name in the question."""
+    known = {term.text.lower(): term for term in plan.terms}
+    named = ([known[w.lower()] for w in telling_terms(m.text) if w.lower() in known] for m in plan.mentions)
+    return [name for name in named if name]
+
+
+def _holds(chunk: int, name: Collection[Term]) -> bool:
+    """Whether a passage has all words of a name; a word too common to be listed is taken to be there."""
+    return all(chunk in term.chunks or term.rarity == 0 for term in name)
+
+
+def _share(plan: Plan, terms: Collection[Term]) -> float:
+    total = math.fsum(term.rarity for term in plan.terms)
+    return math.fsum(term.rarity for term in terms) / total if total > 0 else 0.0
+
+
+def _mean(values: Collection[bool]) -> float:
+    return sum(values) / len(values) if values else 0.0

@@ -58,7 +58,15 @@ def _insert(connection: sqlite3.Connection, answer: Answer, hits: Sequence[Hit])
             {"words": answer.searched.words, "linked": answer.searched.linked, "unknown": answer.searched.unknown},
         ),
         ("route", {"hits": ranked, "cut": answer.cut}),
-        ("stop", {"reason": answer.verdict, "hint": answer.hint}),
+        (
+            "stop",
+            {
+                "reason": answer.verdict,
+                "hint": answer.hint,
+                "confidence": answer.confidence,
+                "threshold": answer.threshold,
+            },
+        ),
     ]
     for seq, (kind, detail) in enumerate(steps):
         text = _storable(json.dumps(detail, ensure_ascii=False))

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 @click.option("--tag", help="Only documents with this tag, or one nested in it.")
 @click.option("--since", metavar="DATE", help="Only documents updated on this day or later.")
 @click.option("--strict", is_flag=True, help="Refuse if a note to be cited has changed or is gone since it was read.")
+@click.option("--no-vectors", is_flag=True, help="Compare words and names only, not meaning.")
 @click.option("--no-llm", is_flag=True, help="Show the evidence and ask no model; so far the only way.")
 @click.option("--no-log", is_flag=True, help="Do not keep the question and its answer in the knowledge base.")
 @json_option
@@ -39,6 +40,7 @@ def ask(
     tag: str | None,
     since: str | None,
     strict: bool,
+    no_vectors: bool,
     no_llm: bool,
     no_log: bool,
     as_json: bool,
@@ -46,7 +48,9 @@ def ask(
     """Show the evidence for a question: cited passages, and the facts that join them.
 
     Each citation gives the document, the heading, the line and the sentence as it
-    stands there. A QUESTION of - is read from standard input. No model is asked.
+    stands there. If the notes do not seem to hold an answer, that is said first, and
+    what is nearest to the question is shown. A QUESTION of - is read from standard
+    input. No model is asked.
 
     \b
     Examples:
@@ -58,7 +62,9 @@ def ask(
         question = sys.stdin.buffer.read().decode("utf-8", "replace").strip()
     log = not no_log and os.access(database, os.W_OK) and os.access(database.resolve().parent, os.W_OK)
     with open_knowledge_base(database, readonly=not log) as kb:
-        answer = kb.ask(question, k=k, where=where, tag=tag, since=since, strict=strict, log=log)
+        answer = kb.ask(
+            question, k=k, where=where, tag=tag, since=since, strict=strict, vectors=not no_vectors, log=log
+        )
     if as_json:
         from .search import dump
 
@@ -70,14 +76,14 @@ def ask(
 def _print(answer: Answer) -> None:
     from ..routes.snippets import visible
 
+    if answer.hint:
+        click.echo(answer.hint)
     for citation in answer.citations:
         _citation(citation)
     if answer.facts:
         click.echo("How they are joined:")
     for fact in answer.facts:
         _fact(fact)
-    if answer.hint:
-        click.echo(answer.hint)
     searched = answer.searched
     said = f"Searched {searched.chunks:,} passages of {searched.documents:,} notes and {searched.entities:,} entities"
     if searched.words:

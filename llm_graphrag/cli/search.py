@@ -6,6 +6,7 @@ import json
 import sqlite3
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 @click.option("--tag", help="Only documents with this tag, or one nested in it.")
 @click.option("--since", metavar="DATE", help="Only documents updated on this day or later.")
 @click.option("--advanced", is_flag=True, help='AND, OR, NOT, parentheses, "phrases" and prefix* have a meaning.')
+@click.option("--no-vectors", is_flag=True, help="Compare words and names only, not meaning.")
+@click.option("--explain", is_flag=True, help="Show what each signal added to the score of each passage.")
 @click.option(
     "--batch",
     type=click.Path(exists=True, dir_okay=False, allow_dash=True, path_type=Path),
@@ -42,13 +45,15 @@ def search(
     tag: str | None,
     since: str | None,
     advanced: bool,
+    no_vectors: bool,
+    explain: bool,
     batch: Path | None,
     as_json: bool,
 ) -> None:
     """Find the passages that fit a question, or a few words, best.
 
-    A question goes two ways: to the passages whose words fit it, and through the
-    graph from what it names. Punctuation is harmless; operators are words unless
+    A question goes three ways: to the passages whose words fit it, to those near it
+    in meaning, and through the graph from what it names. Punctuation is harmless; operators are words unless
     --advanced is given. The columns of --where are uri, title, folder, kind, added,
     updated and tag.
 
@@ -58,20 +63,24 @@ def search(
       llm graphrag search boats --tag travel --since 2026-01-01 -k 3
       llm graphrag search '"silver coating" NOT lens*' --advanced
       llm graphrag search "budget" --where "folder like 'work/%'" --json
+      llm graphrag search "Who repaired the harbour clock?" --explain -k 1
       llm graphrag search --batch questions.jsonl > hits.jsonl
     """
     if (query is None) == (batch is None):
         raise click.UsageError("Give a query, or --batch FILE.")
+    if explain and batch is not None:
+        raise click.UsageError("--explain shows one query; leave --batch out.")
     options: dict[str, Any] = {"k": k, "where": where, "tag": tag, "since": since, "advanced": advanced}
+    options["vectors"] = not no_vectors
     with open_knowledge_base(database) as kb:
         if batch is not None:
             sys.exit(_batch(kb.connection, batch, options))
         assert query is not None
         hits = kb.search(query, **options)
     if as_json:
-        click.echo(dump([as_dict(hit) for hit in hits], indent=2))
+        click.echo(dump([as_dict(hit) | (_explained(hit) if explain else {}) for hit in hits], indent=2))
     else:
-        _print(query, hits)
+        _print(query, hits, explain)
 
 
 def as_dict(hit: Hit) -> dict[str, Any]:
@@ -95,7 +104,12 @@ def dump(value: object, indent: int | None = None) -> str:
     return "".join(c if c.isprintable() or c == "\n" else json.dumps(c)[1:-1] for c in text)
 
 
-def _print(query: str, hits: Sequence[Hit]) -> None:
+def _explained(hit: Hit) -> dict[str, Any]:
+    """The parts of a score as JSON; ``added`` are value x weight and sum to the score."""
+    return {"explain": [asdict(part) for part in hit.parts]}
+
+
+def _print(query: str, hits: Sequence[Hit], explain: bool) -> None:
     from ..routes.search import HINT
     from ..routes.snippets import visible
     from ..text.fts import query_terms
@@ -107,13 +121,28 @@ def _print(query: str, hits: Sequence[Hit]) -> None:
         heading = f"  {visible(hit.heading)}" if hit.heading else ""
         click.echo(f"{number:>2}. {place}{heading}")
         click.echo("    " + "".join(click.style(text, bold=True) if marked else text for text, marked in hit.snippet))
+        if explain:
+            _print_parts(hit)
+
+
+def _print_parts(hit: Hit) -> None:
+    """A line a signal: what it added, its value and weight, and what it says."""
+    from ..routes.weights import SIGNALS
+
+    click.echo(f"    score {hit.score:.2f}")
+    for part in hit.parts:
+        sum_ = f"{part.added:+7.2f} = {part.value:.2f} × {part.weight:.2f}"
+        click.echo(click.style(f"    {sum_}  {part.signal:13} {SIGNALS[part.signal]}", dim=True))
 
 
 def _batch(connection: sqlite3.Connection, path: Path, options: dict[str, Any]) -> int:
-    """Answer every line; returns the exit status: 3 if a line was not a question."""
+    """Answer every line; returns the exit status: 3 if a line was not a question. Vectors are read once for all."""
+    from ..index.vectors import open_vectors
     from ..routes.search import search as find
 
     status = 0
+    if options["vectors"]:
+        options = options | {"vectors": open_vectors(connection) or False}
     with click.open_file(str(path), "r", encoding="utf-8", errors="replace") as lines:
         for number, item in _questions(lines):
             try:

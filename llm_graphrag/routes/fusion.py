@@ -70,7 +70,7 @@ def fuse(
 
 
 def first(found: Mapping[str, Sequence[Proposal]]) -> dict[int, float]:
-    """The ranking before there are any bridges: reciprocal ranks of words, meaning and PageRank, the best scaled to 1."""
+    """The ranking before there are any bridges: reciprocal ranks in the routes, summed, the best scaled to 1."""
     scores: dict[int, float] = {}
     for name in RANKED:
         for rank, proposal in enumerate(found[name]):

@@ -48,7 +48,7 @@ class Meaning:
         return self.chunks.similar(self._vectors[self.question], k, ids)
 
     def cosines(self, text: str, ids: Collection[int]) -> dict[int, float]:
-        """How much each of some chunks resembles a text that was prepared, 0 to 1; chunks without a vector are left out."""
+        """How much some chunks resemble a text that was prepared, 0 to 1; those without a vector are left out."""
         if not ids:
             return {}
         return {chunk: min(1.0, max(0.0, c)) for chunk, c in self.chunks.scores(self._vectors[text], ids).items()}

@@ -32,14 +32,14 @@ SIGNALS = {
     "words_rank": "1 / its rank by full text",
     "coverage": "share of the question's words it holds, rare ones counting more",
     "cosine": "likeness in meaning to the question",
-    "cosine_rank": "1 / its rank by meaning",
     "mass": "PageRank from what the question names, by its logarithm",
     "mass_rank": "1 / its rank by PageRank",
     "named": "its note is named in the question",
+    "bridge": "the best way that leads to it, as a share of the best of all",
     "bridge_parent": "odds of the passage that leads to it",
-    "bridge_rest": "share it holds of the words that the way to it leaves open",
-    "bridge_cosine": "likeness in meaning to what the way to it leaves open",
+    "bridge_new": "share of the question's words that it adds to that one's",
     "bridge_own": "its note is about what both share",
+    "repeated": "passages of the same title before it",
 }
 
 WITH_VECTORS: dict[str, tuple[float, float]] = {

@@ -151,9 +151,7 @@ class Ingest:
         """Read what would be written for what the schema makes of it, if that is worth telling."""
         if not preview.may_split(self.template):
             return
-        for step, reading in zip(
-            steps, read_files(paths, dialect, self.template, self.options.workers), strict=True
-        ):
+        for step, reading in zip(steps, read_files(paths, dialect, self.template, self.options.workers), strict=True):
             if reading.note is not None:
                 self.report.splits += preview.splits(step.path, reading.note, reading.claims)
 

@@ -167,6 +167,12 @@ ENTITY_CHECKS = (
     ("kg_documents", "it has no entity", "SELECT id FROM kg_documents WHERE entity IS NULL"),
     (
         "kg_documents",
+        "another note has the same entity",
+        """SELECT id FROM kg_documents d WHERE EXISTS
+             (SELECT 1 FROM kg_documents o WHERE o.entity = d.entity AND o.id <> d.id)""",
+    ),
+    (
+        "kg_documents",
         "its entity is of another type",
         "SELECT d.id FROM kg_documents d JOIN kg_entities e ON e.id = d.entity WHERE e.type <> d.entity_type",
     ),
