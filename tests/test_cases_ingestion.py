@@ -141,7 +141,7 @@ def test_002_printing_cannot_crash(vault: Vault, run: Run, tmp_path: Path) -> No
     for command in (["add", "--dry-run", folder], ["status"], ["remove", folder]):
         done = in_ascii_locale(tmp_path / "user", *command)
         assert done.returncode in (0, 3), done.stderr
-        assert b"\\xf8l \\U0001f37a.md" in done.stdout
+        assert "øl 🍺.md" in done.stdout.decode()  # click writes UTF-8 where the locale says ASCII
     run("add", folder, exit_code=3)
     done = in_ascii_locale(tmp_path / "user", "status", "--json")
     assert json.loads(done.stdout)["skipped"][0]["path"] == "mappe ø/ødelagt.md"

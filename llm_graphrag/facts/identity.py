@@ -56,8 +56,8 @@ def pick(declared: Iterable[Declared], spelling: str) -> int | None:
 @dataclass(frozen=True, slots=True)
 class NamedNote:
     document: int
-    uri: str  # without extension: unique
-    path: str  # within its source, without extension
+    uri: str  # unique; without extension where that stays unique
+    path: str  # within its source, likewise
     name: str
     type: str
 

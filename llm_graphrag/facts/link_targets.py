@@ -15,6 +15,9 @@ from pathlib import PurePosixPath
 from ..text.normalise import name_key
 
 
+EXTENSIONS = (".md", ".markdown", ".mdown", ".txt", ".text", ".org", ".html", ".htm", ".pdf", ".docx")
+
+
 @dataclass(frozen=True, slots=True)
 class Candidate:
     """A document a link could mean: ``path`` is relative to its source, without extension."""
@@ -29,6 +32,16 @@ class Candidate:
 class Choice:
     document: int | None
     rivals: tuple[str, ...] = ()  # paths that were as near: say so
+
+
+def bare(path: str) -> str:
+    """A path without the extension of a note; other endings belong to the name (``v1.2``, the key of a row).
+
+    >>> bare("a/v1.2.md"), bare("a/v1.2"), bare("Note.TXT")
+    ('a/v1.2', 'a/v1.2', 'Note')
+    """
+    lowered = path.lower()
+    return next((path[: -len(ending)] for ending in EXTENSIONS if lowered.endswith(ending)), path)
 
 
 def link_key(name: str) -> str:

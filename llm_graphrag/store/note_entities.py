@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from collections import Counter
 from collections.abc import Iterable
-from pathlib import PurePosixPath
 
 from ..facts.identity import NamedNote, looks_like_identifier, note_names
+from ..facts.link_targets import bare
 from ..text.normalise import name_key
 from .entities import insert_entity, keys_of, put_note_aliases, rename
 
@@ -48,12 +49,14 @@ def _group(connection: sqlite3.Connection, document_key: str) -> list[tuple[Name
         "SELECT id, uri, path, name, title, entity_type, entity FROM kg_documents WHERE name_key = ? ORDER BY uri",
         [document_key],
     )
+    rows = rows.fetchall()
+    twins = Counter(bare(row["uri"]) for row in rows)  # a.md and a.txt: their extensions tell them apart
     found = []
     for row in rows:
         name = row["title"] if looks_like_identifier(row["name"]) else row["name"]
-        stem = str(PurePosixPath(row["path"]).with_suffix("")) if row["path"] else row["name"]
-        uri = str(PurePosixPath(row["uri"]).with_suffix("")) if row["path"] else row["uri"]
-        found.append((NamedNote(row["id"], uri, stem, name, row["entity_type"]), row["entity"]))
+        shorten = bare if twins[bare(row["uri"])] == 1 else str
+        path = shorten(row["path"]) if row["path"] else row["name"]
+        found.append((NamedNote(row["id"], shorten(row["uri"]), path, name, row["entity_type"]), row["entity"]))
     return found
 
 

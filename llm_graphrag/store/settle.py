@@ -13,9 +13,8 @@ import json
 import sqlite3
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from pathlib import PurePosixPath
 
-from ..facts.link_targets import Candidate, choose
+from ..facts.link_targets import Candidate, bare, choose
 from . import changes, counts, note_entities
 from .entities import Names, sweep
 from .evidence import put_link_mention, touch
@@ -129,7 +128,7 @@ class Settlement:
             [_json(keys)],
         )
         for key, document, source, path, name, entity in rows:
-            stem = str(PurePosixPath(path).with_suffix("")) if path else name
+            stem = bare(path) if path else name
             found[key].append((Candidate(document, source, stem, name), entity))
         return found
 
