@@ -14,7 +14,6 @@ from pathlib import PurePosixPath
 
 from ..text.normalise import name_key
 
-
 EXTENSIONS = (".md", ".markdown", ".mdown", ".txt", ".text", ".org", ".html", ".htm", ".pdf", ".docx")
 
 

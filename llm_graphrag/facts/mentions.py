@@ -18,9 +18,7 @@ ORIGIN = "lexical"
 MAX_NAME = 120
 
 
-def mentions(
-    text: str, skip: Sequence[tuple[int, int]], names: NameMatcher[str], finder: NameFinder
-) -> list[Mention]:
+def mentions(text: str, skip: Sequence[tuple[int, int]], names: NameMatcher[str], finder: NameFinder) -> list[Mention]:
     """All mentions in ``text`` outside the spans ``skip``, in order, without overlaps."""
     taken = _Taken()
     found: list[Mention] = []

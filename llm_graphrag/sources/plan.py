@@ -43,9 +43,7 @@ class Plan:
     gone: tuple[Stored, ...]  # stored, in scope, no longer there
 
 
-def compare(
-    fresh: Collection[Fresh], stored: Mapping[str, Stored], in_scope: Collection[str], reading: str
-) -> Plan:
+def compare(fresh: Collection[Fresh], stored: Mapping[str, Stored], in_scope: Collection[str], reading: str) -> Plan:
     """Compare files with stored documents of one source.
 
     ``in_scope`` are the stored paths that this run would have found if they were

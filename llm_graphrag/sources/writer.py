@@ -147,9 +147,7 @@ class Writer:
             connection, id_, note.text, parts, section_ids, heading_paths(outline), before, self._release
         )
         places = Places(document.name, note.text, parts, change.ids, sentence_spans(note.text) if item.claims else [])
-        document_store.put_tags(
-            connection, id_, (claim.tail for claim in item.claims if claim.relation == TAGGED)
-        )
+        document_store.put_tags(connection, id_, (claim.tail for claim in item.claims if claim.relation == TAGGED))
         entity = None if row is None else row["entity"]
         new, losing = put_claims(
             connection, id_, entity, places, item.claims, self.names, link.ORIGIN, self.schema_version

@@ -132,8 +132,8 @@ def _insert(
         {
             "kind": kind, "head": head or places.name, "reversed": int(claim.reversed), "head_key": head_key,
             "head_type": claim.head_type, "head_entity": head_entity, "relation": relation, "tail": tail,
-            "tail_key": tail_key, "tail_type": claim.tail_type, "tail_entity": tail_entity, "link": link, "chunk": chunk,
-            "start": start, "end": end, "quote": places.text[chunk_start + start : chunk_start + end],
+            "tail_key": tail_key, "tail_type": claim.tail_type, "tail_entity": tail_entity, "link": link,
+            "chunk": chunk, "start": start, "end": end, "quote": places.text[chunk_start + start : chunk_start + end],
             "confidence": claim.confidence, "origin": claim.origin, "schema_version": schema_version,
             "detail": detail,
         },
