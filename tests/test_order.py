@@ -65,7 +65,7 @@ def after(steps: Sequence[Step], reverse: bool = False, model: str = "") -> list
                 one.add([root], PRUNE)
                 assert one.check() == [], step
         if reverse:
-            for path in sorted(root.rglob("*.md"), reverse=True):
+            for path in sorted(root.rglob("*.*"), reverse=True):
                 one.add([path])
                 assert one.check() == [], path
         one.add([root], PRUNE)
@@ -91,7 +91,7 @@ PLAIN_MATTER = ["", "---\naliases: [Quist Boats]\ntags: x\n---\n", "---\nboss: [
 
 # -- and what makes it hard ---------------------------------------------------------------------
 
-PATHS = [*PLAIN_PATHS, "mira.md", "b/Mira.md", "20240131120.md", "x/Pia Quist.md", "MIRA.md"]
+PATHS = [*PLAIN_PATHS, "mira.md", "b/Mira.md", "20240131120.md", "x/Pia Quist.md", "MIRA.md", "Mira.txt"]
 PARTS = [
     *PLAIN_PARTS,
     "MIRA and mira at KESTREL WORKS.",
@@ -235,6 +235,19 @@ HISTORIES = {
         write("a/README.md", "x"),
         delete("README.md"),
         move("a/README.md", "README.md"),
+    ],
+    "a twin of another kind comes and goes": [
+        write("n.md", "[[Mira]] and Mira"),
+        write("Mira.md", "x"),
+        write("Mira.txt", "y"),
+        delete("Mira.md"),
+    ],
+    "a link to one of two twins": [write("Mira.txt", "y"), write("Mira.md", "[[Mira]]")],
+    "a note takes the name that a note of another name leaves": [
+        write("a/Mira.md", ""),
+        write("mira.md", ""),
+        write("Mira.md", "see [[Otto]]"),
+        move("Mira.md", "C.md"),
     ],
     "an alias comes and goes": [
         write("n.md", "We saw Old Holt. [[Old Holt]]"),

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import sqlite3
+import subprocess
+import sys
 
 import pytest
 
 from llm_graphrag.graph import view
+from llm_graphrag.index.vectors import open_vectors
 from llm_graphrag.knowledge_base import KnowledgeBase
-from llm_graphrag.routes import bridges, entities, fusion, passages, terms
+from llm_graphrag.routes import bridges, entities, fusion, passages, terms, vectors, weights
 from llm_graphrag.routes.registry import ROUTES, run
 from llm_graphrag.routes.search import SHOWN, prepare
 
@@ -71,9 +74,11 @@ def test_entities_find_the_note_that_is_named(notes: KnowledgeBase) -> None:
 def test_a_bridge_leads_to_the_note_that_shares_no_word_with_the_question(notes: KnowledgeBase) -> None:
     plan = prepare(notes.connection, "Who directed Night Train?")
     parent = next(p.chunk for p in passages.passages(notes.connection, plan, 1))
-    found = bridges.bridges(notes.connection, plan, {parent: 1.0})
+    found, explained = bridges.bridges(notes.connection, plan, {parent: 1.0})
     assert title_of(notes, found[0].chunk) == "Lena Holt"
     assert found[0].signals["bridge_own"] == 1.0
+    assert found[0].signals["bridge"] == 1.0
+    assert explained[found[0].chunk] >= {"night", "train"}
 
 
 def test_the_rest_of_the_question_chooses_among_bridges(kb: KnowledgeBase, vault) -> None:  # type: ignore[no-untyped-def]
@@ -87,13 +92,120 @@ def test_the_rest_of_the_question_chooses_among_bridges(kb: KnowledgeBase, vault
         boat = kb.connection.execute(
             "SELECT c.id FROM kg_chunks c JOIN kg_documents d ON d.id = c.document WHERE d.name = 'Boat'"
         ).fetchone()[0]
-        assert title_of(kb, bridges.bridges(kb.connection, plan, {boat: 1.0})[0].chunk) == wanted
+        assert title_of(kb, bridges.bridges(kb.connection, plan, {boat: 1.0})[0][0].chunk) == wanted
+
+
+def test_a_chain_asks_of_its_third_note_what_the_first_two_leave_open(notes: KnowledgeBase) -> None:
+    plan = prepare(notes.connection, "On which river is the town where Night Train's director Lena Holt was born?")
+    chunk = {title_of(notes, c): c for (c,) in notes.connection.execute("SELECT id FROM kg_chunks")}
+    first, explained = bridges.bridges(notes.connection, plan, {chunk["Night Train"]: 1.0})
+    assert "Lena Holt" not in {title_of(notes, p.chunk) for p in first}  # the question names it: no bridge
+    _, second = bridges.bridges(
+        notes.connection, plan, {chunk["Lena Holt"]: 1.0}, {chunk["Lena Holt"]: frozenset({"night"})}
+    )
+    assert second[chunk["Graz"]] >= {"lena", "holt", "night"}
+    assert explained == {} or all("train" in words for words in explained.values())
+
+
+def test_what_a_passage_adds_is_counted_against_its_parent(notes: KnowledgeBase) -> None:
+    plan = prepare(notes.connection, "film painting")
+    chunk = {title_of(notes, c): c for (c,) in notes.connection.execute("SELECT id FROM kg_chunks")}
+    (found,) = [
+        p
+        for p in bridges.bridges(notes.connection, plan, {chunk["Night Train"]: 1.0})[0]
+        if p.chunk == chunk["Lena Holt"]
+    ]
+    painting = next(t for t in plan.terms if t.text == "painting")
+    assert found.signals["bridge_new"] == pytest.approx(painting.rarity / sum(t.rarity for t in plan.terms))
+
+
+def test_three_steps_are_found(kb: KnowledgeBase, vault) -> None:  # type: ignore[no-untyped-def]
+    kb.add([vault({
+        "Night Train.md": "*Night Train* was directed by [[Lena Holt]].",
+        "Lena Holt.md": "Lena Holt was born in [[Graz]].",
+        "Graz.md": "Lies on the Mur; its mayor is [[Ivo Stern]].",
+        "Ivo Stern.md": "Keeps bees and plays chess.",
+    } | {f"noise {i}.md": f"The mayor of town {i} was born at night, they said." for i in range(30)})])  # fmt: skip
+    question = "Who is the mayor of the place where the director of Night Train was born?"
+    ranked = fusion.fuse(kb.connection, prepare(kb.connection, question))
+    assert {title_of(kb, p.chunk) for p in ranked[:4]} == {"Night Train", "Lena Holt", "Graz", "Ivo Stern"}
 
 
 def test_fusion_finds_both_steps(notes: KnowledgeBase) -> None:
     ranked = fusion.fuse(notes.connection, prepare(notes.connection, QUESTION))
     assert [title_of(notes, p.chunk) for p in ranked[:2]] == ["Night Train", "Lena Holt"]
-    assert all(p.signals.keys() <= fusion.WEIGHTS.keys() for p in ranked)
+    assert {"cosine", "bridge", "mass", "words"} <= {name for p in ranked for name in p.signals}
+    assert all(0 <= value <= 1 for p in ranked for value in p.signals.values())
+
+
+# -- vectors -----------------------------------------------------------------------------------------------------
+
+
+def test_vectors_find_what_is_said_in_other_words(kb: KnowledgeBase, vault) -> None:  # type: ignore[no-untyped-def]
+    kb.add([vault({"a.md": "The physician examined her patient.", "b.md": "A recipe for bread with rye."})])
+    plan = prepare(kb.connection, "doctor")
+    assert passages.passages(kb.connection, plan, 5) == []
+    (found,) = vectors.vectors(kb.connection, plan, 5)
+    assert title_of(kb, found.chunk) == "a"
+    assert found.signals["cosine_rank"] == 1.0
+    assert vectors.NEAR <= found.signals["cosine"] == found.score < 1
+    assert [title_of(kb, p.chunk) for p in fusion.fuse(kb.connection, plan)] == ["a"]
+
+
+def test_without_vectors_nothing_is_near(notes: KnowledgeBase) -> None:
+    plan = prepare(notes.connection, QUESTION, vectors=False)
+    assert plan.meaning is None
+    assert vectors.vectors(notes.connection, plan, 5) == []
+    assert weights.weights_of(plan) is weights.WITHOUT_VECTORS
+    ranked = fusion.fuse(notes.connection, plan)
+    assert [title_of(notes, p.chunk) for p in ranked[:2]] == ["Night Train", "Lena Holt"]
+    assert not any("cosine" in name for p in ranked for name in p.signals)
+
+
+def test_vectors_keep_to_the_scope(notes: KnowledgeBase) -> None:
+    plan = prepare(notes.connection, "film", where="title = 'Old Tram'")
+    assert {title_of(notes, p.chunk) for p in vectors.vectors(notes.connection, plan, 5)} == {"Old Tram"}
+
+
+def test_vectors_opened_before_are_used_again(notes: KnowledgeBase) -> None:
+    opened = open_vectors(notes.connection)
+    assert opened is not None
+    plan = prepare(notes.connection, QUESTION, vectors=opened)
+    assert plan.meaning is not None
+    assert plan.meaning.chunks is opened
+
+
+def test_a_model_that_may_cost_is_called_only_on_request(notes: KnowledgeBase) -> None:
+    for value in ('"some-paid-model"',):
+        notes.connection.execute("UPDATE kg_settings SET value = ? WHERE key = 'vectors.model'", [value])
+    assert prepare(notes.connection, QUESTION).meaning is None
+    with pytest.raises(ValueError, match="--no-vectors"):
+        prepare(notes.connection, QUESTION, models=True)
+
+
+def test_what_is_left_of_a_question() -> None:
+    assert bridges._without("Who directed Night Train?", frozenset({"night", "train", "the"})) == "Who directed"
+    assert bridges._without("Night Train", frozenset({"night", "train"})) == "Night Train"
+
+
+def test_numpy_is_not_loaded_for_a_file_without_vectors(notes: KnowledgeBase) -> None:
+    script = (
+        "import sys; from llm_graphrag.knowledge_base import KnowledgeBase\n"
+        "kb = KnowledgeBase.open(sys.argv[1], readonly=True)\n"
+        "kb.search(sys.argv[2], vectors=sys.argv[3] == 'True')\n"
+        "print('numpy' in sys.modules, 'llm' in sys.modules)"
+    )
+    with KnowledgeBase.open(notes.path) as writer:
+        writer.connection.execute("PRAGMA wal_checkpoint")
+
+    def loaded(vectors: bool) -> list[str]:
+        arguments = [sys.executable, "-c", script, str(notes.path), QUESTION, str(vectors)]
+        return subprocess.run(arguments, capture_output=True, text=True, check=True).stdout.split()
+
+    assert loaded(True) == ["True", "False"]
+    assert loaded(False) == ["False", "False"]
+    notes.connection.execute("DELETE FROM kg_settings WHERE key LIKE 'vectors.%'")
+    assert loaded(True) == ["False", "False"]
 
 
 def test_hubs_are_not_expanded_beyond_their_mass(notes: KnowledgeBase) -> None:
@@ -118,6 +230,7 @@ STATEMENTS = {
     "linked": (entities.CHUNKS, {"entities": "[1]", "limit": 5}),
     "shared": (bridges.ENTITIES, {"chunks": "[1]", "rare": 40}),
     "reached": (bridges.CHUNKS, {"entities": "[1]", "rare": 40}),
+    "within": (vectors.CHUNKS, {"documents": "[1]"}),
     "scope": (fusion.IN_SCOPE, {"chunks": "[1]", "documents": "[1]"}),
     "shown": (SHOWN, {"chunks": "[1]"}),
 }
@@ -149,13 +262,21 @@ def test_counters_are_found_by_their_key(notes: KnowledgeBase) -> None:
 
 def test_namedness_is_one_for_a_name_of_one_passage_and_less_for_a_common_one(notes: KnowledgeBase) -> None:
     def named(question: str) -> float:
-        return fusion.namedness(prepare(notes.connection, question))
+        return weights.namedness(prepare(notes.connection, question))
 
     assert named("Where is the river Mur?") == 1.0
     assert 0 < named("Who is Lena Holt?") < 1.0
     assert named("when do we go out") == 0.0
-    assert fusion.blend({"a": (2.0, 4.0)}, 0.25) == {"a": 2.5}
+    assert weights.blend({"a": (2.0, 4.0)}, 0.25) == {"a": 2.5}
 
 
-def test_weights_are_not_negative() -> None:
-    assert all(weight >= 0 for pair in fusion.WEIGHTS.values() for weight in pair)
+@pytest.mark.parametrize("table", [weights.WITH_VECTORS, weights.WITHOUT_VECTORS], ids=["with", "without"])
+def test_weights_are_not_negative_and_explained(table: weights.Weights) -> None:
+    assert all(weight >= 0 for pair in table.values() for weight in pair)
+    assert all(any(pair) for pair in table.values())  # what weighs nothing does not stand there
+    assert table.keys() <= weights.SIGNALS.keys()
+
+
+def test_only_the_table_for_vectors_weighs_meaning() -> None:
+    assert "cosine" in weights.WITH_VECTORS
+    assert not [name for name in weights.WITHOUT_VECTORS if name.startswith("cosine")]

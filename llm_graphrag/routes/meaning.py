@@ -62,11 +62,11 @@ def open_meaning(
     ``chunks`` are vectors opened before, to be used again. Vectors of a model that is not the bundled one are used only
     with ``models``, since it has to be called, and may cost. Raises ValueError if it is not installed or fails.
     """
-    from ..index.encoders import STATIC, EncoderError
+    from ..index.encoders import EncoderError, is_bundled
     from ..index.vectors import open_vectors
 
     chunks = chunks or open_vectors(connection)
-    if chunks is None or not question.strip() or not (models or chunks.model == STATIC):
+    if chunks is None or not question.strip() or not (models or is_bundled(chunks.model)):
         return None
     try:
         return Meaning(connection, chunks, question)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 from ..settings import Settings
@@ -19,7 +18,7 @@ from ..store.evidence import touch
 from ..store.settings import get_setting, put_setting
 from ..store.settle import Settlement
 from ..text.normalise import name_key
-from .files import stored_path
+from .files import real_path, stored_path
 from .ingest import reparse, silent
 from .writer import Writer
 
@@ -58,7 +57,7 @@ def _sources(connection: sqlite3.Connection, name: str) -> list[int]:
     """The source of this name, or the sources that were read from this folder or file."""
     rows = connection.execute("SELECT id FROM kg_sources WHERE name = ?", [name]).fetchall()
     if not rows:
-        path = stored_path(Path(name).expanduser().resolve())
+        path = stored_path(real_path(name).expanduser().resolve())
         rows = connection.execute(
             """SELECT id FROM kg_sources
                WHERE (kind = 'folder' AND root = :path) OR json_extract(options, '$.file') = :path""",
