@@ -249,6 +249,12 @@ HISTORIES = {
         write("Mira.md", "see [[Otto]]"),
         move("Mira.md", "C.md"),
     ],
+    "links follow when a note gets another entity": [
+        write("a/Mira.markdown", "size:: 12"),
+        write("a/Mira.md", "x"),
+        write("n.md", "[[a/Mira.markdown]] [[a/Mira]] and Mira"),
+        write("a/Mira.md", TYPED),
+    ],
     "an alias comes and goes": [
         write("n.md", "We saw Old Holt. [[Old Holt]]"),
         write("Mira.md", "---\naliases: [Old Holt]\n---\n"),

@@ -25,6 +25,7 @@ class Candidate:
     source: int
     path: str
     name: str
+    file: str = ""  # path with its extension: settles what is still equal
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +65,7 @@ def choose(spellings: Sequence[str], source: int, path: str, candidates: Iterabl
             if fit is not None:
                 ranked.append(((*fit, candidate.source != source, _distance(folder, candidate.path)), candidate))
         if ranked:
-            ranked.sort(key=lambda pair: (pair[0], pair[1].path, pair[1].source))
+            ranked.sort(key=lambda pair: (pair[0], pair[1].path, pair[1].source, pair[1].file))
             best = ranked[0][0]
             equal = [candidate.path for rank, candidate in ranked if rank == best]
             return Choice(ranked[0][1].document, tuple(equal) if len(equal) > 1 else ())

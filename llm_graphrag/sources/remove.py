@@ -88,7 +88,7 @@ def forget(connection: sqlite3.Connection, name: str, type_: str | None, never: 
         settlement = Settlement(connection, Names(connection))
         removed = _unmention(connection, settlement, entity)
         connection.execute("UPDATE kg_entities SET origin = 'lexical' WHERE id = ? AND origin = 'user'", [entity])
-        settlement.entities.add(entity)
+        settlement.lost.add(entity)
         if never:
             blocked = sorted({*get_setting(connection, BLOCKED_NAMES, []), key})
             put_setting(connection, BLOCKED_NAMES, blocked)
@@ -106,7 +106,7 @@ def _unmention(connection: sqlite3.Connection, settlement: Settlement, entity: i
     ).fetchall()
     for row in rows:
         touch(connection, row["triple"], row["attribute"])
-        settlement.entities |= {row[key] for key in ("head_entity", "tail_entity") if row[key] is not None}
+        settlement.lost |= {row[key] for key in ("head_entity", "tail_entity") if row[key] is not None}
     connection.executemany("DELETE FROM kg_evidence WHERE id = ?", [[row["id"]] for row in rows])
     mentions = connection.execute("DELETE FROM kg_mentions WHERE entity = ?", [entity]).rowcount
     return {"claims": len(rows), "mentions": mentions}

@@ -21,11 +21,11 @@ from ..facts.lexical import NameMatcher
 from ..facts.mentions import ORIGIN, mentions
 from ..plugins import name_finder
 from ..settings import Settings
-from ..store import changes, counts, schema
+from ..store import changes, counts, note_entities, schema
 from ..store import chunks as chunk_store
 from ..store import documents as document_store
 from ..store.connection import transaction
-from ..store.entities import Names
+from ..store.entities import Names, keys_of
 from ..store.evidence import Places, put_claims, put_mentions
 from ..store.settle import Settlement
 from ..text import chunks as chunking
@@ -125,10 +125,10 @@ class Writer:
         return int(self.connection.execute("PRAGMA data_version").fetchone()[0])
 
     def _write(self, item: Item, now: str) -> set[str]:
-        """Write one document up to its claims; returns the name keys whose notes have to be named."""
+        """Write one document up to its claims; returns the group keys whose notes have to be named."""
         connection, document, note = self.connection, item.document, item.note
         row = connection.execute(
-            """SELECT id, name_key, entity, path, entity_type FROM kg_documents
+            """SELECT id, name, name_key, group_key, entity, path FROM kg_documents
                WHERE uri = ? OR id = ? ORDER BY id = ? DESC""",
             [document.uri, item.known, item.known],
         ).fetchone()
@@ -152,29 +152,24 @@ class Writer:
         new, losing = put_claims(
             connection, id_, entity, places, item.claims, self.names, link.ORIGIN, self.schema_version
         )
+        if row is not None and row["name"] != document.name:
+            connection.execute(RENAME_HEADS, [document.name, id_])
         self.settlement.evidence |= new
-        self.settlement.entities |= losing
+        self.settlement.lost |= losing
         self.closed[id_] = closed_spans(note)
         changes.record(connection, "kg_documents", [id_], "insert" if known is None else "update")
-        keys = {document.name_key} | ({row["name_key"]} if row else set())
         if row is None or row["path"] != document.path or row["name_key"] != document.name_key:
-            self.settlement.document_keys |= keys
-        return keys
+            self.settlement.document_keys |= {document.name_key} | ({row["name_key"]} if row else set())
+        return {document.group_key} | ({row["group_key"]} if row else set())
 
     def _delete(self, id_: int) -> str:
-        """Delete one document; returns its name key."""
+        """Delete one document; returns its group key."""
         connection, settlement = self.connection, self.settlement
-        row = connection.execute("SELECT name_key, entity FROM kg_documents WHERE id = ?", [id_]).fetchone()
+        row = connection.execute("SELECT name_key, group_key, entity FROM kg_documents WHERE id = ?", [id_]).fetchone()
         if row["entity"] is not None:
-            settlement.entities.add(row["entity"])
-            aliases = connection.execute(
-                "SELECT id, key, kind FROM kg_aliases WHERE entity = ?", [row["entity"]]
-            ).fetchall()
-            settlement.keys |= {alias["key"] for alias in aliases}
-            connection.executemany(
-                "DELETE FROM kg_aliases WHERE id = ?",
-                [[alias["id"]] for alias in aliases if alias["kind"] in ("title", "alias")],
-            )
+            settlement.lost.add(row["entity"])
+            settlement.keys |= keys_of(connection, row["entity"])
+            note_entities.release(connection, row["entity"])
         settlement.document_keys.add(row["name_key"])
         before = chunk_store.searchable(connection, id_)
         self._release(list(before))
@@ -183,7 +178,7 @@ class Writer:
         connection.execute("DELETE FROM kg_documents WHERE id = ?", [id_])
         changes.record(connection, "kg_documents", [id_], "delete")
         self.closed.pop(id_, None)
-        return str(row["name_key"])
+        return str(row["group_key"])
 
     def _release(self, chunks: Sequence[int]) -> None:
         """Note what rests on chunks that are about to be deleted: facts are counted again, entities may go."""
@@ -193,7 +188,7 @@ class Writer:
         for statement in TOUCH_CHUNKS:
             self.connection.execute(statement, [wanted])
         rows = self.connection.execute(ENTITIES_OF_CHUNKS, {"chunks": wanted})
-        self.settlement.entities |= {row[0] for row in rows if row[0] is not None}
+        self.settlement.lost |= {row[0] for row in rows if row[0] is not None}
 
     # -- names -----------------------------------------------------------------
 
@@ -243,7 +238,9 @@ class Writer:
         parts = [chunking.Chunk(i, r["start"], r["end"], None, r["line"], r["tokens"]) for i, r in enumerate(rows)]
         places = Places("", text, parts, [row["id"] for row in rows], [])
         found = mentions(text, self.closed.pop(document), matcher, self.finder)
-        self.settlement.entities |= put_mentions(connection, document, places, found, self.names, ORIGIN)
+        won, lost = put_mentions(connection, document, places, found, self.names, ORIGIN)
+        self.settlement.entities |= won
+        self.settlement.lost |= lost
         connection.execute("UPDATE kg_documents SET scanned = 1 WHERE id = ?", [document])
 
 
@@ -301,6 +298,9 @@ TOUCH_CHUNKS = (
     """INSERT OR IGNORE INTO temp.touched(kind, id) SELECT 'attribute', v.attribute FROM json_each(?) w
        CROSS JOIN kg_evidence v ON v.chunk = w.value WHERE v.attribute IS NOT NULL""",
 )
+
+RENAME_HEADS = """
+  UPDATE kg_evidence SET head = ? WHERE head_key IS NULL AND chunk IN (SELECT id FROM kg_chunks WHERE document = ?)"""
 
 ENTITIES_OF_CHUNKS = """
   SELECT v.head_entity FROM json_each(:chunks) w CROSS JOIN kg_evidence v ON v.chunk = w.value

@@ -26,6 +26,7 @@ CREATE TABLE kg_documents (
   title TEXT NOT NULL,
   name TEXT NOT NULL,                 -- what a link calls it
   name_key TEXT NOT NULL,             -- key of the last part of name: link targets are found by it
+  group_key TEXT NOT NULL,            -- notes with one group key are told apart by their paths
   entity INTEGER REFERENCES kg_entities(id) ON DELETE SET NULL,
   entity_type TEXT NOT NULL DEFAULT '', -- what the note says its subject is
   content_hash TEXT NOT NULL,         -- sha256 of the file's bytes
@@ -40,6 +41,7 @@ CREATE TABLE kg_documents (
 );
 CREATE INDEX kg_documents_source ON kg_documents(source, path);
 CREATE INDEX kg_documents_name_key ON kg_documents(name_key);
+CREATE INDEX kg_documents_group_key ON kg_documents(group_key);
 CREATE INDEX kg_documents_entity ON kg_documents(entity);
 CREATE INDEX kg_documents_hash ON kg_documents(content_hash);
 CREATE INDEX kg_documents_folder ON kg_documents(folder);

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..facts.identity import looks_like_identifier
+from ..facts.link_targets import link_key
 from ..text.chunks import Section
 
 
@@ -29,6 +31,11 @@ class Document:
     length: int
     entity_type: str = ""
     metadata: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def group_key(self) -> str:
+        """The key of the name that the note's entity would like to have."""
+        return link_key(self.title if looks_like_identifier(self.name) else self.name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +91,7 @@ def put_document(connection: sqlite3.Connection, document: Document, known: int 
     values = {
         "uri": document.uri, "source": document.source, "path": document.path, "kind": document.kind,
         "title": document.title, "name": document.name, "name_key": document.name_key,
+        "group_key": document.group_key,
         "entity_type": document.entity_type, "content_hash": document.content_hash, "reading": document.reading,
         "metadata": json.dumps(document.metadata, ensure_ascii=False), "folder": document.folder,
         "private": int(document.private), "length": document.length, "now": now, "id": known,
@@ -91,7 +99,7 @@ def put_document(connection: sqlite3.Connection, document: Document, known: int 
     if known is not None:
         connection.execute(
             """UPDATE kg_documents SET uri = :uri, source = :source, path = :path, kind = :kind, title = :title,
-                 name = :name, name_key = :name_key, entity_type = :entity_type, content_hash = :content_hash,
+                 name = :name, name_key = :name_key, group_key = :group_key, entity_type = :entity_type, content_hash = :content_hash,
                  reading = :reading, metadata = :metadata, folder = :folder, private = :private, length = :length,
                  scanned = 0, updated = :now
                WHERE id = :id""",
@@ -99,9 +107,9 @@ def put_document(connection: sqlite3.Connection, document: Document, known: int 
         )
         return known
     cursor = connection.execute(
-        """INSERT INTO kg_documents(uri, source, path, kind, title, name, name_key, entity_type, content_hash,
+        """INSERT INTO kg_documents(uri, source, path, kind, title, name, name_key, group_key, entity_type, content_hash,
              reading, metadata, folder, private, length, added, updated)
-           VALUES (:uri, :source, :path, :kind, :title, :name, :name_key, :entity_type, :content_hash,
+           VALUES (:uri, :source, :path, :kind, :title, :name, :name_key, :group_key, :entity_type, :content_hash,
              :reading, :metadata, :folder, :private, :length, :now, :now)""",
         values,
     )

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterable, Sequence
+from functools import reduce
 
 from ..facts.identity import OTHER_NAME, OWN_NAME, Declared, pick, preferred_spelling
 from ..text.normalise import name_key
@@ -121,12 +122,10 @@ def insert_entity(connection: sqlite3.Connection, name: str, type_: str, key: st
 def rename(connection: sqlite3.Connection, entity: int, name: str, key: str) -> None:
     """Show another spelling as the entity's name; the old one stays as a spelling if its key is the same."""
     connection.execute("UPDATE kg_entities SET name = ?, key = ? WHERE id = ?", [name, key, entity])
-    rows = connection.execute("SELECT id, key FROM kg_aliases WHERE entity = ? AND kind = 'name'", [entity]).fetchall()
-    for row in rows:
-        if row["key"] == key:
-            connection.execute("UPDATE kg_aliases SET kind = 'spelling' WHERE id = ?", [row["id"]])
-        else:
-            connection.execute("DELETE FROM kg_aliases WHERE id = ?", [row["id"]])
+    connection.execute(
+        "DELETE FROM kg_aliases WHERE entity = ? AND kind IN ('name', 'spelling') AND key <> ?", [entity, key]
+    )
+    connection.execute("UPDATE kg_aliases SET kind = 'spelling' WHERE entity = ? AND kind = 'name'", [entity])
     connection.execute(
         """INSERT INTO kg_aliases(entity, name, key, kind, origin, scanned) VALUES (?, ?, ?, 'name', 'link', 1)
            ON CONFLICT(entity, name) DO UPDATE SET kind = 'name'""",
@@ -169,6 +168,52 @@ def put_note_aliases(connection: sqlite3.Connection, entity: int, wanted: Sequen
 def keys_of(connection: sqlite3.Connection, entity: int) -> set[str]:
     """The keys of all surface forms of an entity."""
     return {row[0] for row in connection.execute("SELECT key FROM kg_aliases WHERE entity = ?", [entity])}
+
+
+def restate(connection: sqlite3.Connection, entities: Iterable[int], lost: Iterable[int]) -> None:
+    """Make origin and spellings of entities what their support says; spellings only of those that ``lost`` some."""
+    for statement in RESTATE:
+        connection.execute(statement, [json.dumps(sorted(entities))])
+    rows = connection.execute(
+        """SELECT e.id, e.key, e.name, EXISTS (SELECT 1 FROM kg_documents d WHERE d.entity = e.id) AS declared
+           FROM json_each(?) w CROSS JOIN kg_entities e ON e.id = w.value WHERE e.origin NOT IN ('user', 'import')""",
+        [json.dumps(sorted(lost))],
+    ).fetchall()
+    for row in rows:
+        _respell(connection, row["id"], row["key"], row["name"], bool(row["declared"]))
+
+
+def _respell(connection: sqlite3.Connection, entity: int, key: str, shown: str, declared: bool) -> None:
+    """The spellings of an entity are those in which it is still written; without a note its name is one of them."""
+    written = {row[0] for row in connection.execute(SPELLINGS, {"entity": entity})}
+    written = {name for name in written if name_key(name) == key} or {shown}
+    best = shown if declared else reduce(preferred_spelling, sorted(written))
+    if best != shown:
+        rename(connection, entity, best, key)
+    rows = connection.execute("SELECT id, name, kind FROM kg_aliases WHERE entity = ?", [entity]).fetchall()
+    gone = [row["id"] for row in rows if row["kind"] == "spelling" and row["name"] not in written]
+    connection.executemany("DELETE FROM kg_aliases WHERE id = ?", [[id_] for id_ in gone])
+    for name in sorted(written - {row["name"] for row in rows}) if not declared else ():
+        put_alias(connection, entity, name, "spelling", "lexical")
+
+
+RESTATE = (
+    """UPDATE kg_entities SET origin = CASE
+         WHEN EXISTS (SELECT 1 FROM kg_documents d WHERE d.entity = kg_entities.id)
+           OR EXISTS (SELECT 1 FROM kg_evidence v WHERE v.head_entity = kg_entities.id AND v.origin = 'link')
+           OR EXISTS (SELECT 1 FROM kg_evidence v WHERE v.tail_entity = kg_entities.id AND v.origin = 'link')
+         THEN 'link' ELSE 'lexical' END
+       WHERE id IN (SELECT value FROM json_each(?)) AND origin IN ('link', 'lexical')""",
+    """UPDATE kg_aliases SET origin = CASE kind WHEN 'spelling' THEN 'lexical' ELSE
+         (SELECT origin FROM kg_entities e WHERE e.id = kg_aliases.entity) END
+       WHERE entity IN (SELECT value FROM json_each(?)) AND kind IN ('name', 'spelling')""",
+)
+
+SPELLINGS = """
+  SELECT substr(c.text, m.start + 1, m.end - m.start) FROM kg_mentions m JOIN kg_chunks c ON c.id = m.chunk
+    WHERE m.entity = :entity AND m.origin <> 'link'
+  UNION SELECT tail FROM kg_evidence WHERE tail_entity = :entity
+  UNION SELECT head FROM kg_evidence WHERE head_entity = :entity AND head_key IS NOT NULL"""
 
 
 def sweep(connection: sqlite3.Connection, candidates: Iterable[int]) -> list[int]:

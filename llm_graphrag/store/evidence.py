@@ -190,8 +190,8 @@ def put_mentions(
     mentions: Iterable[Mention],
     names: Names,
     origin: str,
-) -> set[int]:
-    """Make the mentions of ``origin`` in a document exactly ``mentions``; returns entities that lost or won one."""
+) -> tuple[set[int], set[int]]:
+    """Make the mentions of ``origin`` in a document exactly ``mentions``; returns entities that won, that lost one."""
     wanted: dict[tuple[int, int, int, str], str] = {}
     for mention in mentions:
         place = places.of(mention.start, mention.end)
@@ -213,7 +213,8 @@ def put_mentions(
         connection.executemany(
             "DELETE FROM kg_mentions WHERE chunk = ? AND start = ? AND end = ? AND key = ?", list(gone)
         )
-    changed = {have[row] for row in gone if have[row] is not None}
+    lost = {have[row] for row in gone if have[row] is not None}
+    won: set[int] = set()
     fresh = [row for row in wanted if row not in have]
     names.preload(row[3] for row in fresh)
     inserted = []
@@ -221,8 +222,8 @@ def put_mentions(
         entity = names.resolve(wanted[row], origin, row[3])
         if entity is not None:
             inserted.append((*row, entity, origin))
-            changed.add(entity)
+            won.add(entity)
     connection.executemany(
         "INSERT OR IGNORE INTO kg_mentions(chunk, start, end, key, entity, origin) VALUES (?, ?, ?, ?, ?, ?)", inserted
     )
-    return changed
+    return won, lost

@@ -8,10 +8,10 @@ keeps its row, and with it its id.
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import dataclass, field
 
 from ..facts.identity import NamedNote, looks_like_identifier, note_names
 from ..facts.link_targets import bare
@@ -19,35 +19,61 @@ from ..text.normalise import name_key
 from .entities import insert_entity, keys_of, put_note_aliases, rename
 
 
-def assign(connection: sqlite3.Connection, document_keys: Iterable[str]) -> tuple[set[str], set[int]]:
-    """Give every note whose ``name_key`` is named its entity.
+@dataclass(slots=True)
+class Assigned:
+    """What became of the names: keys whose meaning may have changed, entities that have a note now, entities that lost
+    one, and link keys of notes that have another entity than before."""
 
-    Returns the keys whose meaning may have changed, and entities that lost a note.
-    """
-    keys: set[str] = set()
-    orphans: set[int] = set()
-    for document_key in sorted(set(document_keys)):
-        group = _group(connection, document_key)
+    keys: set[str] = field(default_factory=set)
+    taken: set[int] = field(default_factory=set)
+    orphans: set[int] = field(default_factory=set)
+    link_keys: set[str] = field(default_factory=set)
+
+
+def assign(connection: sqlite3.Connection, group_keys: Iterable[str]) -> Assigned:
+    """Give every note with one of these group keys its entity."""
+    done = Assigned()
+    for group_key in sorted(set(group_keys)):
+        group = _group(connection, group_key)
         names = note_names([note for note, _ in group])
         moving = [(note, held) for note, held in group if not _holds(connection, held, names[note.document], note.type)]
         for _, held in moving:
             if held is not None:
-                keys |= keys_of(connection, held)
+                done.keys |= keys_of(connection, held)
                 _vacate(connection, held)
         for note, held in moving:
             entity = _take(connection, names[note.document], note.type, held)
+            if held != entity:
+                done.link_keys.add(_point(connection, note.document, entity))
             if held is not None and held != entity:
-                orphans.add(held)
-            _point(connection, note.document, entity)
-            keys |= keys_of(connection, entity)
-        keys |= _aliases(connection, [note for note, _ in group])
-    return keys, orphans
+                done.orphans.add(held)
+                release(connection, held)
+            done.taken.add(entity)
+            done.keys |= keys_of(connection, entity)
+        done.keys |= _aliases(connection, [note for note, _ in group])
+    return done
 
 
-def _group(connection: sqlite3.Connection, document_key: str) -> list[tuple[NamedNote, int | None]]:
+def release(connection: sqlite3.Connection, entity: int) -> None:
+    """An entity without its note declares nothing: no type, no other names. What still means it, means its key.
+
+    Its rows are to be resolved again by all keys it had; what then has no support is swept.
+    """
+    if connection.execute(
+        "SELECT 1 FROM kg_entities WHERE id = ? AND origin IN ('user', 'import')", [entity]
+    ).fetchone():
+        return
+    connection.execute("DELETE FROM kg_aliases WHERE entity = ? AND kind IN ('title', 'alias')", [entity])
+    connection.execute("UPDATE OR IGNORE kg_entities SET type = '' WHERE id = ?", [entity])
+    if connection.execute("SELECT 1 FROM kg_entities WHERE id = ? AND type <> ''", [entity]).fetchone():
+        _vacate(connection, entity)
+        connection.execute("UPDATE kg_entities SET type = '' WHERE id = ?", [entity])
+
+
+def _group(connection: sqlite3.Connection, group_key: str) -> list[tuple[NamedNote, int | None]]:
     rows = connection.execute(
-        "SELECT id, uri, path, name, title, entity_type, entity FROM kg_documents WHERE name_key = ? ORDER BY uri",
-        [document_key],
+        "SELECT id, uri, path, name, title, entity_type, entity FROM kg_documents WHERE group_key = ? ORDER BY uri",
+        [group_key],
     )
     rows = rows.fetchall()
     twins = Counter(bare(row["uri"]) for row in rows)  # a.md and a.txt: their extensions tell them apart
@@ -94,15 +120,19 @@ def _take(connection: sqlite3.Connection, name: str, type_: str, held: int | Non
     return held
 
 
-def _point(connection: sqlite3.Connection, document: int, entity: int) -> None:
+def _point(connection: sqlite3.Connection, document: int, entity: int) -> str:
+    """Make ``entity`` that of a document; older documents have yet to be searched for its name. Returns its link key."""
     connection.execute("UPDATE kg_documents SET entity = ? WHERE id = ?", [entity, document])
-    connection.execute("UPDATE kg_entities SET origin = 'link' WHERE id = ? AND origin <> 'link'", [entity])
+    connection.execute("DELETE FROM kg_aliases WHERE entity = ? AND kind = 'spelling'", [entity])
+    connection.execute("UPDATE kg_aliases SET scanned = 0 WHERE entity = ?", [entity])
     connection.execute(
         """UPDATE kg_evidence SET head_entity = ?, triple = NULL, attribute = NULL
            WHERE head_key IS NULL AND head_entity IS NOT ? AND chunk IN
              (SELECT id FROM kg_chunks WHERE document = ?)""",
         [entity, entity, document],
     )
+    row = connection.execute("SELECT name_key FROM kg_documents WHERE id = ?", [document]).fetchone()
+    return str(row[0])
 
 
 def _aliases(connection: sqlite3.Connection, group: list[NamedNote]) -> set[str]:
@@ -122,11 +152,3 @@ def _aliases(connection: sqlite3.Connection, group: list[NamedNote]) -> set[str]
         wanted += [(claim[0], "alias") for claim in claims]
         changed |= put_note_aliases(connection, row["entity"], wanted)
     return changed
-
-
-def document_entities(connection: sqlite3.Connection, documents: Iterable[int]) -> dict[int, int]:
-    rows = connection.execute(
-        "SELECT d.id, d.entity FROM json_each(?) w CROSS JOIN kg_documents d ON d.id = w.value",
-        [json.dumps(sorted(set(documents)))],
-    )
-    return {row[0]: row[1] for row in rows}

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 
 from ..facts.link_targets import Candidate, bare, choose
 from . import changes, counts, note_entities
-from .entities import Names, sweep
+from .entities import Names, restate, sweep
 from .evidence import put_link_mention, touch
 
 
@@ -38,7 +38,8 @@ class Settlement:
     document_keys: set[str] = field(default_factory=set)  # link keys of notes that came, went or were renamed
     keys: set[str] = field(default_factory=set)  # keys whose meaning may have changed
     evidence: set[int] = field(default_factory=set)  # new rows; links among them have no tail yet
-    entities: set[int] = field(default_factory=set)  # that won or lost support
+    entities: set[int] = field(default_factory=set)  # that won support
+    lost: set[int] = field(default_factory=set)  # that lost some: their spellings may be fewer
     ambiguities: list[Ambiguity] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -47,11 +48,13 @@ class Settlement:
         )
 
     def assign_notes(self, keys: Iterable[str]) -> None:
-        """Name the entities of notes whose name keys are ``keys``; their old and new names may mean something else."""
-        changed, orphans = note_entities.assign(self.connection, keys)
-        self.keys |= changed
-        self.entities |= orphans
-        self.names.forget(changed)
+        """Name the entities of notes whose group keys are ``keys``; their old and new names may mean something else."""
+        done = note_entities.assign(self.connection, keys)
+        self.keys |= done.keys
+        self.entities |= done.taken
+        self.lost |= done.orphans
+        self.document_keys |= done.link_keys
+        self.names.forget(done.keys)
 
     def finish(self) -> None:
         """Resolve, aggregate, sweep and count, and be ready for the next batch."""
@@ -60,14 +63,16 @@ class Settlement:
         self._resolve_tails()
         self._resolve_mentions()
         self._aggregate()
-        gone = sweep(self.connection, self.entities)
-        if gone:
+        self.entities |= self.lost
+        if sweep(self.connection, self.entities) or self.lost:
             self.names.clear()
+        restate(self.connection, self.entities, self.lost)
         counts.recount_entities(self.connection, self.entities)
         self.document_keys.clear()
         self.keys.clear()
         self.evidence.clear()
         self.entities.clear()
+        self.lost.clear()
 
     def _resolve_heads(self) -> None:
         rows = self.connection.execute(
@@ -129,7 +134,7 @@ class Settlement:
         )
         for key, document, source, path, name, entity in rows:
             stem = bare(path) if path else name
-            found[key].append((Candidate(document, source, stem, name), entity))
+            found[key].append((Candidate(document, source, stem, name, path), entity))
         return found
 
     def _resolve_mentions(self) -> None:
@@ -148,7 +153,8 @@ class Settlement:
                 "UPDATE kg_mentions SET entity = ? WHERE chunk = ? AND start = ? AND end = ? AND key = ?",
                 [entity, row["chunk"], row["start"], row["end"], row["key"]],
             )
-            self.entities |= {entity, row["entity"]}
+            self.entities.add(entity)
+            self.lost.add(row["entity"])
 
     def _move(self, row: sqlite3.Row, column: str, entity: int | None) -> None:
         if entity == row[column]:
@@ -159,7 +165,10 @@ class Settlement:
             "tail_entity": "UPDATE kg_evidence SET tail_entity = ?, triple = NULL, attribute = NULL WHERE id = ?",
         }[column]
         self.connection.execute(statement, [entity, row["id"]])
-        self.entities |= {value for value in (entity, row[column]) if value is not None}
+        if entity is not None:
+            self.entities.add(entity)
+        if row[column] is not None:
+            self.lost.add(row[column])
 
     def _aggregate(self) -> None:
         """Make facts of the claims that have none, count those that were touched, drop those without evidence."""
