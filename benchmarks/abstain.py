@@ -3,8 +3,8 @@
     python benchmarks/abstain.py --data FOLDER        validation questions, by the shipped tables
     python benchmarks/abstain.py --tune               fit the tables of answer/confidence.py on the train halves first
 
-Answerable are the questions of a set asked to its own notes; unanswerable those of the other sets asked to the same
-notes (FOREIGN drawn from each). As people's notes are few, VAULTS small vaults of VAULT_NOTES notes are cut out of
+Answerable are the questions of a set asked to its own notes (OWN drawn at most); unanswerable those of the other sets
+asked to the same notes (FOREIGN drawn from each). As people's notes are few, VAULTS small vaults of VAULT_NOTES notes are cut out of
 every set: the passages of some questions, filled up with others; there some unanswerable ones come from the same set.
 false abstain: share of answerable questions that are not answered; correct abstain: share of unanswerable ones.
 """
@@ -38,7 +38,7 @@ from llm_graphrag.index.vectors import open_vectors
 from llm_graphrag.knowledge_base import KnowledgeBase
 from llm_graphrag.routes.search import rank
 
-FOREIGN = 40
+OWN, FOREIGN = 100, 15
 VAULTS, VAULT_NOTES, VAULT_QUESTIONS = 8, 40, 6
 KEPT = 0.93  # of the answerable train questions: what the threshold is set for
 DECAY = 1e-3
@@ -64,7 +64,8 @@ def ask(of: Set, pool: str, question: str, answerable: bool) -> Case:
 def large(sets: Sequence[Set], split: str) -> Iterator[Case]:
     draw = random.Random(0)
     for of in sets:
-        for question in of.part(split):
+        own = of.part(split)
+        for question in draw.sample(own, min(OWN, len(own))):
             yield ask(of, of.name, question["question"], True)
         for other in sets:
             if other.name != of.name:

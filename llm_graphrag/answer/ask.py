@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..graph.linker import flat
@@ -107,12 +108,8 @@ def ask(
     hits = show(connection, plan, ranked, k)
     context = build(connection, hits, plan.terms, budget)
     citations = _citations(connection, context)
-    stale = [c for c in citations if c.stale]
-    if strict and stale:
-        names = ", ".join(sorted({f"{c.uri} ({c.stale})" for c in stale}))
-        raise StaleError(
-            f"Not answered, since notes to be cited are not as they were read: {names}. Add them again first."
-        )
+    if strict:
+        _refuse_stale(citations)
     table = table_for(plan)
     sure = round(confidence(table, features(plan, ranked)), 4) if citations else 0.0
     held = bool(citations) and sure >= table.threshold
@@ -132,6 +129,14 @@ def ask(
     from .record import record
 
     return record(connection, answer, hits)
+
+
+def _refuse_stale(citations: Sequence[Citation]) -> None:
+    if stale := [c for c in citations if c.stale]:
+        names = ", ".join(sorted({f"{c.uri} ({c.stale})" for c in stale}))
+        raise StaleError(
+            f"Not answered, since notes to be cited are not as they were read: {names}. Add them again first."
+        )
 
 
 def _citations(connection: sqlite3.Connection, context: Context) -> tuple[Citation, ...]:

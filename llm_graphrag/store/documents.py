@@ -99,16 +99,16 @@ def put_document(connection: sqlite3.Connection, document: Document, known: int 
     if known is not None:
         connection.execute(
             """UPDATE kg_documents SET uri = :uri, source = :source, path = :path, kind = :kind, title = :title,
-                 name = :name, name_key = :name_key, group_key = :group_key, entity_type = :entity_type, content_hash = :content_hash,
-                 reading = :reading, metadata = :metadata, folder = :folder, private = :private, length = :length,
+                 name = :name, name_key = :name_key, group_key = :group_key, entity_type = :entity_type,
+                 content_hash = :content_hash, reading = :reading, metadata = :metadata, folder = :folder, private = :private, length = :length,
                  scanned = 0, updated = :now
                WHERE id = :id""",
             values,
         )
         return known
     cursor = connection.execute(
-        """INSERT INTO kg_documents(uri, source, path, kind, title, name, name_key, group_key, entity_type, content_hash,
-             reading, metadata, folder, private, length, added, updated)
+        """INSERT INTO kg_documents(uri, source, path, kind, title, name, name_key, group_key, entity_type,
+             content_hash, reading, metadata, folder, private, length, added, updated)
            VALUES (:uri, :source, :path, :kind, :title, :name, :name_key, :group_key, :entity_type, :content_hash,
              :reading, :metadata, :folder, :private, :length, :now, :now)""",
         values,

@@ -172,8 +172,6 @@ def keys_of(connection: sqlite3.Connection, entity: int) -> set[str]:
 
 def restate(connection: sqlite3.Connection, entities: Iterable[int], lost: Iterable[int]) -> None:
     """Make origin and spellings of entities what their support says; spellings only of those that ``lost`` some."""
-    for statement in RESTATE:
-        connection.execute(statement, [json.dumps(sorted(entities))])
     rows = connection.execute(
         """SELECT e.id, e.key, e.name, EXISTS (SELECT 1 FROM kg_documents d WHERE d.entity = e.id) AS declared
            FROM json_each(?) w CROSS JOIN kg_entities e ON e.id = w.value WHERE e.origin NOT IN ('user', 'import')""",
@@ -181,6 +179,8 @@ def restate(connection: sqlite3.Connection, entities: Iterable[int], lost: Itera
     ).fetchall()
     for row in rows:
         _respell(connection, row["id"], row["key"], row["name"], bool(row["declared"]))
+    for statement in RESTATE:
+        connection.execute(statement, [json.dumps(sorted(entities))])
 
 
 def _respell(connection: sqlite3.Connection, entity: int, key: str, shown: str, declared: bool) -> None:

@@ -74,8 +74,7 @@ def _group(connection: sqlite3.Connection, group_key: str) -> list[tuple[NamedNo
     rows = connection.execute(
         "SELECT id, uri, path, name, title, entity_type, entity FROM kg_documents WHERE group_key = ? ORDER BY uri",
         [group_key],
-    )
-    rows = rows.fetchall()
+    ).fetchall()
     twins = Counter(bare(row["uri"]) for row in rows)  # a.md and a.txt: their extensions tell them apart
     found = []
     for row in rows:
@@ -121,7 +120,7 @@ def _take(connection: sqlite3.Connection, name: str, type_: str, held: int | Non
 
 
 def _point(connection: sqlite3.Connection, document: int, entity: int) -> str:
-    """Make ``entity`` that of a document; older documents have yet to be searched for its name. Returns its link key."""
+    """Make ``entity`` that of a document and return its link key. Older documents are searched for its name later."""
     connection.execute("UPDATE kg_documents SET entity = ? WHERE id = ?", [entity, document])
     connection.execute("DELETE FROM kg_aliases WHERE entity = ? AND kind = 'spelling'", [entity])
     connection.execute("UPDATE kg_aliases SET scanned = 0 WHERE entity = ?", [entity])

@@ -52,7 +52,7 @@ def _visible(text: str) -> str:
 def is_blank(text: str) -> bool:
     """Whether a text holds nothing that can be seen: only white space and invisible characters.
 
-    >>> is_blank("\u200b \n"), is_blank("\u200ba")
+    >>> is_blank("\\u200b \\n"), is_blank("\\u200ba")
     (True, False)
     """
     return _SEEN.search(text) is None
