@@ -4,7 +4,7 @@
     python benchmarks/abstain.py --tune               fit the tables of answer/confidence.py on the train halves first
 
 Answerable are the questions of a set asked to its own notes (OWN drawn at most); unanswerable those of the other sets
-asked to the same notes (FOREIGN drawn from each). As people's notes are few, VAULTS small vaults of VAULT_NOTES notes are cut out of
+asked to the same notes (FOREIGN drawn from each). As notes are few, VAULTS vaults of VAULT_NOTES notes are cut out of
 every set: the passages of some questions, filled up with others; there some unanswerable ones come from the same set.
 false abstain: share of answerable questions that are not answered; correct abstain: share of unanswerable ones.
 """

@@ -144,10 +144,6 @@ DAMAGE: dict[str, tuple[Sequence[str], str, str, str]] = {
         ["UPDATE kg_documents SET entity_type = 'place' WHERE path = 'Mira.md'"],
         "kg_documents", "SELECT id FROM kg_documents WHERE path = 'Mira.md'", "its entity is of another type",
     ),
-    "a document that was not scanned": (
-        ["UPDATE kg_documents SET scanned = 0 WHERE path = 'Mira.md'"],
-        "kg_documents", "SELECT id FROM kg_documents WHERE path = 'Mira.md'", "it was not searched for names",
-    ),
     "the key of an entity": (
         ["UPDATE kg_entities SET key = 'x' WHERE name = 'Pia Quist'"],
         "kg_entities", "SELECT id FROM kg_entities WHERE name = 'Pia Quist'", "its key is 'x', its name 'Pia Quist'",

@@ -255,6 +255,11 @@ HISTORIES = {
         write("n.md", "[[a/Mira.markdown]] [[a/Mira]] and Mira"),
         write("a/Mira.md", TYPED),
     ],
+    "the entity of a note has no spellings but those its note gives": [
+        write("a/Mira.markdown", "---\ntype: firm\n---\n- [ ] call MIRA"),
+        write("a/Mira.md", ""),
+        move("a/Mira.markdown", "20240131120.md"),
+    ],
     "an alias comes and goes": [
         write("n.md", "We saw Old Holt. [[Old Holt]]"),
         write("Mira.md", "---\naliases: [Old Holt]\n---\n"),

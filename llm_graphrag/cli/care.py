@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import getpass
+import os
 import sys
 from pathlib import Path
 
@@ -94,7 +95,8 @@ def check(database: Path, as_json: bool) -> None:
       llm graphrag check
       llm graphrag check --json -d work.db
     """
-    with open_knowledge_base(database, readonly=False) as kb:
+    writable = os.access(database, os.W_OK) and os.access(database.resolve().parent, os.W_OK)
+    with open_knowledge_base(database, readonly=not writable) as kb:
         problems = kb.check()
     if as_json:
         rows = [{"table": p.table, "row": p.row, "message": p.message} for p in problems]

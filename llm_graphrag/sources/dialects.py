@@ -147,6 +147,8 @@ def _notes(folder: Path) -> list[Path]:
 
 def _read(path: Path) -> str:
     try:
+        if path.is_symlink() or not path.is_file():
+            return ""  # a pipe would wait for ever, and a link may lead out of the folder
         with path.open("rb") as file:
             return file.read(64_000).decode("utf-8", "replace").replace("\r\n", "\n").removeprefix("\ufeff")
     except OSError:

@@ -241,7 +241,9 @@ class Ingest:
         self.report.renamed += actions["renamed"]
         self.report.unchanged += plan.unchanged
         if self.options.dry_run:
-            self.report.planned += [("gone", document.uri) for document in plan.gone]
+            action = "remove" if self.options.prune else "gone"
+            self.report.planned += [(action, document.path) for document in plan.gone]
+            self.report.removed += len(plan.gone) if self.options.prune else 0
 
     def finish(self) -> Report:
         """Look for names, and sum up; nothing follows."""
@@ -257,6 +259,6 @@ class Ingest:
         return self.report
 
 
-def reparse(text: str, dialect: str) -> Note:
+def reparse(text: str, dialect: str, path: str) -> Note:
     """Read a stored text again, to know where its code and links stand."""
-    return parse_note(text, DIALECTS.get(dialect, PLAIN), "")
+    return parse_note(text, DIALECTS.get(dialect, PLAIN), path)

@@ -75,11 +75,13 @@ def forget(connection: sqlite3.Connection, name: str, type_: str | None, never: 
     """
     key = name_key(name)
     rows = connection.execute(
-        """SELECT e.id, e.name, e.type FROM kg_entities e WHERE e.key = :key AND (:type IS NULL OR e.type = :type)""",
+        """SELECT DISTINCT e.id, e.name, e.type, e.key FROM kg_aliases a JOIN kg_entities e ON e.id = a.entity
+           WHERE a.key = :key AND (:type IS NULL OR e.type = :type) ORDER BY e.key <> :key, e.id""",
         {"key": key, "type": type_},
     ).fetchall()
+    rows = [row for row in rows if row["key"] == key] or rows
     if not rows:
-        raise ValueError(f"There is no entity {name!r}")
+        raise ValueError(f"There is no entity {name!r}. Find its name with: llm graphrag entity {name!r}")
     if len(rows) > 1:
         types = ", ".join(repr(row["type"]) for row in rows)
         raise ValueError(f"{name!r} is several entities, of the types {types}: say which with --type")
@@ -90,7 +92,7 @@ def forget(connection: sqlite3.Connection, name: str, type_: str | None, never: 
         connection.execute("UPDATE kg_entities SET origin = 'lexical' WHERE id = ? AND origin = 'user'", [entity])
         settlement.lost.add(entity)
         if never:
-            blocked = sorted({*get_setting(connection, BLOCKED_NAMES, []), key})
+            blocked = sorted({*get_setting(connection, BLOCKED_NAMES, []), key, rows[0]["key"]})
             put_setting(connection, BLOCKED_NAMES, blocked)
         settlement.finish()
         counts.recount_facets(connection)

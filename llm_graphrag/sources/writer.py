@@ -83,7 +83,7 @@ class Writer:
                 keys = {self._delete(id_) for id_ in documents[start : start + BATCH_DOCUMENTS]}
                 self.settlement.assign_notes(keys)
 
-    def finish(self, progress: Progress, reparse: Callable[[str, str], Note]) -> None:
+    def finish(self, progress: Progress, reparse: Callable[[str, str, str], Note]) -> None:
         """Look for names in what is new, and for new names in what is old; then count facets."""
         self._mark_older()
         self._matcher = None
@@ -224,17 +224,18 @@ class Writer:
                 [query],
             )
 
-    def _scan(self, document: int, matcher: NameMatcher[str], reparse: Callable[[str, str], Note]) -> None:
+    def _scan(self, document: int, matcher: NameMatcher[str], reparse: Callable[[str, str, str], Note]) -> None:
         connection = self.connection
         rows = connection.execute(
             "SELECT id, start, end, line, tokens, text FROM kg_chunks WHERE document = ? ORDER BY seq", [document]
         ).fetchall()
         text = "".join(row["text"] for row in rows)
         if document not in self.closed:
-            dialect = connection.execute(
-                "SELECT s.dialect FROM kg_documents d JOIN kg_sources s ON s.id = d.source WHERE d.id = ?", [document]
+            row = connection.execute(
+                "SELECT s.dialect, d.path FROM kg_documents d LEFT JOIN kg_sources s ON s.id = d.source WHERE d.id = ?",
+                [document],
             ).fetchone()
-            self.closed[document] = closed_spans(reparse(text, dialect[0] if dialect else "plain"))
+            self.closed[document] = closed_spans(reparse(text, row["dialect"] or "plain", row["path"]))
         parts = [chunking.Chunk(i, r["start"], r["end"], None, r["line"], r["tokens"]) for i, r in enumerate(rows)]
         places = Places("", text, parts, [row["id"] for row in rows], [])
         found = mentions(text, self.closed.pop(document), matcher, self.finder)

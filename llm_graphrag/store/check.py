@@ -26,13 +26,23 @@ class Problem:
 
 def check(connection: sqlite3.Connection) -> list[Problem]:
     """All problems of a file, at most ``LIMIT`` of each kind and a last one that counts the rest."""
-    found: list[Problem] = []
+    found: list[Problem] = list(_interrupted(connection))
     for part in CHECKS:
+        if found and part is _counts:
+            continue  # what is unfinished, or wrong in the tables, makes counters wrong: say the cause only
         problems = list(part(connection))
         found += problems[:LIMIT]
         if len(problems) > LIMIT:
             found.append(Problem(problems[0].table, None, f"and {len(problems) - LIMIT} more of this kind"))
     return found
+
+
+def _interrupted(connection: sqlite3.Connection) -> Iterator[Problem]:
+    unfinished = connection.execute("SELECT count(*) FROM kg_documents WHERE scanned = 0").fetchone()[0]
+    if unfinished:
+        yield Problem(
+            "kg_documents", None, f"{unfinished:,} documents of an interrupted run are unfinished: run add again"
+        )
 
 
 def _file(connection: sqlite3.Connection) -> Iterator[Problem]:
@@ -52,6 +62,8 @@ def _full_text(connection: sqlite3.Connection) -> Iterator[Problem]:
             connection.execute("SAVEPOINT full_text")
             connection.execute(statement)
         except sqlite3.DatabaseError as error:
+            if "readonly" in str(error):
+                continue  # the check has to write for a moment; the file cannot be out of step by our hand
             yield Problem(table, None, f"full text is out of step ({error}); run: llm graphrag rebuild")
         finally:
             connection.execute("ROLLBACK TO full_text")
@@ -175,11 +187,6 @@ ENTITY_CHECKS = (
         "kg_documents",
         "its entity is of another type",
         "SELECT d.id FROM kg_documents d JOIN kg_entities e ON e.id = d.entity WHERE e.type <> d.entity_type",
-    ),
-    (
-        "kg_documents",
-        "it was not searched for names: an interrupted run; run add again",
-        "SELECT id FROM kg_documents WHERE scanned = 0",
     ),
 )
 

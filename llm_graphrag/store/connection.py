@@ -17,7 +17,7 @@ from urllib.parse import quote
 
 from . import migrations
 
-BUSY_TIMEOUT_MS = 10_000
+BUSY_TIMEOUT_MS = 60_000
 
 
 class KnowledgeBaseError(ValueError):

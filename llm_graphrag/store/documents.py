@@ -100,7 +100,8 @@ def put_document(connection: sqlite3.Connection, document: Document, known: int 
         connection.execute(
             """UPDATE kg_documents SET uri = :uri, source = :source, path = :path, kind = :kind, title = :title,
                  name = :name, name_key = :name_key, group_key = :group_key, entity_type = :entity_type,
-                 content_hash = :content_hash, reading = :reading, metadata = :metadata, folder = :folder, private = :private, length = :length,
+                 content_hash = :content_hash, reading = :reading, metadata = :metadata, folder = :folder,
+                 private = :private, length = :length,
                  scanned = 0, updated = :now
                WHERE id = :id""",
             values,

@@ -107,6 +107,8 @@ class Settlement:
             self._move(row, "tail_entity", entity)
 
     def _tail(self, row: sqlite3.Row, candidates: dict[str, list[tuple[Candidate, int]]]) -> int | None:
+        if row["tail_key"] in self.names.blocked:
+            return None
         offered = candidates.get(row["link_key"] or "", [])
         if offered:
             detail = json.loads(row["detail"])
