@@ -149,7 +149,11 @@ def _cosines(
         return None
     rests = {parent: _without(plan.question, words) for parent, words in known.items()}
     plan.meaning.prepare(rests.values())
-    return {parent: plan.meaning.cosines(rest, list(ways[parent])) for parent, rest in rests.items()}
+    behind: dict[str, set[int]] = {}
+    for parent, rest in rests.items():
+        behind.setdefault(rest, set()).update(ways[parent])
+    cosines = {rest: plan.meaning.cosines(rest, chunks) for rest, chunks in behind.items()}
+    return {parent: cosines[rest] for parent, rest in rests.items()}
 
 
 def _without(question: str, words: frozenset[str]) -> str:

@@ -289,6 +289,8 @@ def closed_spans(note: Note) -> tuple[tuple[int, int], ...]:
     spans = [*note.code, *((link.start, link.end) for link in note.links), *((tag.start, tag.end) for tag in note.tags)]
     for field_ in note.fields:
         spans.append((field_.key_start, field_.key_end))
+        if field_.key.strip().lower() == "type":
+            spans.append((field_.start, field_.end))  # a kind of thing, not the name of one
         spans.extend((link.start, link.end) for link in field_.links)
     return tuple(sorted(spans))
 

@@ -95,9 +95,9 @@ class Names:
         if name in seen:
             return
         seen.add(name)
-        put_alias(self.connection, entity, name, "spelling", "lexical")
         if any(declared.entity == entity for declared in self._declared[key]):
-            return
+            return  # a note says itself what it is called
+        put_alias(self.connection, entity, name, "spelling", "lexical")
         best = preferred_spelling(shown, name)
         if best != shown:
             rename(self.connection, entity, best, key)
@@ -184,16 +184,19 @@ def restate(connection: sqlite3.Connection, entities: Iterable[int], lost: Itera
 
 
 def _respell(connection: sqlite3.Connection, entity: int, key: str, shown: str, declared: bool) -> None:
-    """The spellings of an entity are those in which it is still written; without a note its name is one of them."""
+    """The spellings of an entity without a note are those in which it is still written; a note's entity has none."""
+    if declared:
+        connection.execute("DELETE FROM kg_aliases WHERE entity = ? AND kind = 'spelling'", [entity])
+        return
     written = {row[0] for row in connection.execute(SPELLINGS, {"entity": entity})}
     written = {name for name in written if name_key(name) == key} or {shown}
-    best = shown if declared else reduce(preferred_spelling, sorted(written))
+    best = reduce(preferred_spelling, sorted(written))
     if best != shown:
         rename(connection, entity, best, key)
     rows = connection.execute("SELECT id, name, kind FROM kg_aliases WHERE entity = ?", [entity]).fetchall()
     gone = [row["id"] for row in rows if row["kind"] == "spelling" and row["name"] not in written]
     connection.executemany("DELETE FROM kg_aliases WHERE id = ?", [[id_] for id_ in gone])
-    for name in sorted(written - {row["name"] for row in rows}) if not declared else ():
+    for name in sorted(written - {row["name"] for row in rows}):
         put_alias(connection, entity, name, "spelling", "lexical")
 
 

@@ -43,6 +43,7 @@ def assign(connection: sqlite3.Connection, group_keys: Iterable[str]) -> Assigne
                 _vacate(connection, held)
         for note, held in moving:
             entity = _take(connection, names[note.document], note.type, held)
+            connection.execute("DELETE FROM kg_aliases WHERE entity = ? AND kind = 'spelling'", [entity])
             if held != entity:
                 done.link_keys.add(_point(connection, note.document, entity))
             if held is not None and held != entity:
@@ -122,7 +123,6 @@ def _take(connection: sqlite3.Connection, name: str, type_: str, held: int | Non
 def _point(connection: sqlite3.Connection, document: int, entity: int) -> str:
     """Make ``entity`` that of a document and return its link key. Older documents are searched for its name later."""
     connection.execute("UPDATE kg_documents SET entity = ? WHERE id = ?", [entity, document])
-    connection.execute("DELETE FROM kg_aliases WHERE entity = ? AND kind = 'spelling'", [entity])
     connection.execute("UPDATE kg_aliases SET scanned = 0 WHERE entity = ?", [entity])
     connection.execute(
         """UPDATE kg_evidence SET head_entity = ?, triple = NULL, attribute = NULL
