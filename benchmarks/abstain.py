@@ -43,7 +43,7 @@ VAULTS, VAULT_NOTES, VAULT_QUESTIONS = 8, 40, 6
 KEPT = 0.93  # of the answerable train questions: what the threshold is set for
 DECAY = 1e-3
 #: A feature can only speak for an answer, or only against one.
-AGAINST = {"nowhere", "names_missing", "names_unknown"}
+AGAINST = {"nowhere", "names_missing", "names_unknown", "size"}
 
 
 @dataclass(frozen=True)

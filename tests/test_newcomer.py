@@ -57,8 +57,8 @@ def test_a_forgotten_name_stays_away_though_a_note_is_about_it(kb: KnowledgeBase
     assert kb.connection.execute("SELECT count(*) FROM kg_triples").fetchone()[0] == 0
     entity = kb.connection.execute("SELECT id FROM kg_entities WHERE name = 'Dome'").fetchone()[0]
     mentioned = kb.connection.execute(
-        """SELECT count(*) FROM kg_mentions m JOIN kg_chunks c ON c.id = m.chunk JOIN kg_documents d ON d.id = c.document
-           WHERE m.entity = ? AND d.path = 'Home.md'""",
+        """SELECT count(*) FROM kg_mentions m JOIN kg_chunks c ON c.id = m.chunk
+           JOIN kg_documents d ON d.id = c.document WHERE m.entity = ? AND d.path = 'Home.md'""",
         [entity],
     )
     assert mentioned.fetchone()[0] == 0

@@ -8,23 +8,28 @@ a small logistic table, and an answer below its ``threshold`` is none.
 The tables were fitted by ``benchmarks/abstain.py --tune`` on the train halves of the five
 question sets: questions asked to the notes that answer them, against questions of one set
 asked to the notes of another, in the large sets and in many small vaults cut out of them.
-The threshold keeps 93 of 100 answerable train questions. It cannot tell
-that notes about the right thing leave out the detail that is asked for: that takes reading.
+The threshold leans to showing: it is so low that a question worded unlike its notes is
+still answered, and what no note speaks of is not. It cannot tell that notes about the
+right thing leave out the detail that is asked for: that takes reading.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..routes.hits import Plan, Proposal, Term
 from ..routes.terms import coverage, telling_terms
 from ..routes.weights import blend, namedness, weights_of
+from ..text.cjk import CJK_RUN
 
 __all__ = ["FEATURES", "TOP", "WITHOUT_VECTORS", "WITH_VECTORS", "Table", "confidence", "features", "table_for"]
 
 TOP = 5  # passages looked at
+
+_GRAMMAR = re.compile("[\u3041-\u309f何誰谁什么哪几怎吗呢的了是]")  # hiragana, and what asks or joins
 
 #: What each number says, all from 0 to 1.
 FEATURES = {
@@ -35,6 +40,7 @@ FEATURES = {
     "names_unknown": "share of its names that nothing here is called",
     "near": "likeness in meaning of the nearest passage",
     "score": "the best fused score, as a share of what a perfect passage would get",
+    "size": "how many passages there are: among many, some are near by chance (log10 / 6)",
 }
 
 
@@ -58,12 +64,12 @@ WITH_VECTORS = Table(
         "near": 2.97,
         "score": 3.31,
     },
-    0.596,
+    0.38,
 )
 WITHOUT_VECTORS = Table(
     -3.94,
     {"held": 3.63, "together": 2.66, "nowhere": -0.65, "names_missing": -1.72, "names_unknown": -1.35, "score": 2.68},
-    0.574,
+    0.38,
 )
 
 
@@ -86,16 +92,17 @@ def features(plan: Plan, ranked: Sequence[Proposal]) -> dict[str, float]:
     """What is known of a question and its ranking; the keys are those of ``FEATURES``."""
     top = ranked[:TOP]
     chunks = [p.chunk for p in top]
-    names = _names(plan)
+    terms, names = _telling(plan), _names(plan)
     perfect = math.fsum(blend(weights_of(plan), namedness(plan)).values())
     return {
-        "held": max((coverage(plan.terms, chunk) for chunk in chunks), default=0.0),
-        "together": _share(plan, [t for t in plan.terms if not t.chunks.isdisjoint(chunks)]),
-        "nowhere": _share(plan, [t for t in plan.terms if not t.chunks]),
+        "held": max((coverage(terms, chunk) for chunk in chunks), default=0.0),
+        "together": _share(terms, lambda term: not term.chunks.isdisjoint(chunks)),
+        "nowhere": _share(terms, lambda term: not term.chunks),
         "names_missing": _mean([not any(_holds(chunk, name) for chunk in chunks) for name in names]),
         "names_unknown": _mean([not m.candidates for m in plan.mentions]),
         "near": max((p.signals.get("cosine", 0.0) for p in top), default=0.0),
         "score": min(1.0, max((p.score for p in top), default=0.0) / perfect),
+        "size": min(1.0, math.log10(max(1, plan.total)) / 6),
     }
 
 
@@ -111,9 +118,16 @@ def _holds(chunk: int, name: Collection[Term]) -> bool:
     return all(chunk in term.chunks or term.rarity == 0 for term in name)
 
 
-def _share(plan: Plan, terms: Collection[Term]) -> float:
-    total = math.fsum(term.rarity for term in plan.terms)
-    return math.fsum(term.rarity for term in terms) / total if total > 0 else 0.0
+def _telling(plan: Plan) -> list[Term]:
+    """The words of the question without pairs of CJK characters that only grammar puts side by side."""
+    telling = [term for term in plan.terms if not (CJK_RUN.match(term.text) and _GRAMMAR.search(term.text))]
+    return telling or list(plan.terms)
+
+
+def _share(terms: Collection[Term], counts: Callable[[Term], bool]) -> float:
+    """The share of words, by rarity, that meet a condition."""
+    total = math.fsum(term.rarity for term in terms)
+    return math.fsum(term.rarity for term in terms if counts(term)) / total if total > 0 else 0.0
 
 
 def _mean(values: Collection[bool]) -> float:
