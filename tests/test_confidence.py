@@ -86,7 +86,7 @@ def test_confidence_is_a_logistic_sum() -> None:
 
 @pytest.mark.parametrize("table", [WITH_VECTORS, WITHOUT_VECTORS], ids=["vectors", "none"])
 def test_a_feature_speaks_only_one_way(table: Table) -> None:
-    against = {"nowhere", "names_missing", "names_unknown"}
+    against = {"nowhere", "names_missing", "names_unknown", "size"}
     assert table.weights.keys() <= FEATURES.keys()
     assert all(weight < 0 if name in against else weight > 0 for name, weight in table.weights.items())
     assert 0 < table.threshold < 1
