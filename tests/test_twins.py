@@ -36,3 +36,17 @@ def test_rows_with_dotted_keys_are_two_things(tmp_path: Path) -> None:
         kb.add([tmp_path / "plants.csv"])
         assert len(set(named(kb).values())) == 2
         assert kb.check() == []
+
+
+def test_names_of_punctuation_are_all_different(tmp_path: Path) -> None:
+    for folder in ("en", "de"):
+        (tmp_path / "vault" / folder).mkdir(parents=True)
+        for name in ("!", ",", "]", "]]", "}", "C", "C#"):
+            (tmp_path / "vault" / folder / f"{name}.md").write_text(f"# {name}\n\nA sign.")
+    with KnowledgeBase.open(tmp_path / "kb.db", create=True) as kb:
+        kb.set(embedding_model="")
+        for folder in ("de", "en"):  # one after the other, and then nothing more to do
+            kb.add([tmp_path / "vault" / folder / "!.md"])
+        kb.add([tmp_path / "vault"])
+        assert len(set(named(kb).values())) == 14
+        assert kb.check() == []

@@ -62,6 +62,17 @@ class NamedNote:
     type: str
 
 
+def group_key(name: str) -> str:
+    """What all names that could get one key share, alone or at the end of a path: letters and digits of the last part.
+
+    Keys drop punctuation at their ends, so ``!`` alone is a key and ``a/!`` has that of ``a/``.
+
+    >>> [group_key(name) for name in ("a/C#", "c", "!", "x/]]", "Mira (2)")]
+    ['c', 'c', '', '', 'mira2']
+    """
+    return "".join(character for character in name_key(name.rsplit("/", 1)[-1]) if character.isalnum())
+
+
 def note_names(group: Sequence[NamedNote]) -> dict[int, str]:
     """Names for the entities of notes that share a last name part, unique by (key, type).
 

@@ -26,7 +26,7 @@ CREATE TABLE kg_documents (
   title TEXT NOT NULL,
   name TEXT NOT NULL,                 -- what a link calls it
   name_key TEXT NOT NULL,             -- key of the last part of name: link targets are found by it
-  group_key TEXT NOT NULL DEFAULT '', -- notes with one group key are told apart by their paths
+  group_key TEXT NOT NULL DEFAULT '', -- notes whose names could have one key share it
   entity INTEGER REFERENCES kg_entities(id) ON DELETE SET NULL,
   entity_type TEXT NOT NULL DEFAULT '', -- what the note says its subject is
   content_hash TEXT NOT NULL,         -- sha256 of the file's bytes

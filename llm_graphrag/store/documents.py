@@ -8,8 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..facts.identity import looks_like_identifier
-from ..facts.link_targets import link_key
+from ..facts.identity import group_key, looks_like_identifier
 from ..text.chunks import Section
 
 
@@ -34,8 +33,8 @@ class Document:
 
     @property
     def group_key(self) -> str:
-        """The key of the name that the note's entity would like to have."""
-        return link_key(self.title if looks_like_identifier(self.name) else self.name)
+        """Under what the note competes for the name that its entity would like to have."""
+        return group_key(self.title if looks_like_identifier(self.name) else self.name)
 
 
 @dataclass(frozen=True, slots=True)
