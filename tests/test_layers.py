@@ -14,7 +14,7 @@ ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "llm_graphrag"
 
 #: A folder may import what stands before it. facts holds pure rules and the words they are said in, so store uses it.
-ORDER = ("text", "facts", "store", "index", "sources", "graph", "concepts", "routes", "answer", "share", "cli")
+ORDER = ("text", "facts", "store", "index", "sources", "extract", "graph", "concepts", "routes", "answer", "share", "cli")
 
 #: Notes are described by values without behaviour, which the extractor of links reads.
 ALLOWED = {("facts", "sources.note")}
