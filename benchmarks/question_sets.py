@@ -87,12 +87,19 @@ def file_names(rows: list[dict[str, Any]], names: str) -> Iterator[str]:
 def load(data: Path, work: Path, name: str, made: Made = Made()) -> Set:
     """Read a set, and build its knowledge base unless that was done before."""
     rows = read_jsonl(data / name / "passages.jsonl")
-    ids = dict(zip(file_names(rows, made.names), (row["id"] for row in rows), strict=True))
     path = work / f"{name}-{made.ending}.db"
     if not path.exists():
-        build(path, {file: note(row, made.blank) for file, row in zip(ids, rows, strict=True)})
+        files = zip(file_names(rows, made.names), rows, strict=True)
+        build(path, {file: note(row, made.blank) for file, row in files})
     if made.encoder:
         path = _embedded(path, made.encoder)
+    return opened(data, path, name, made)
+
+
+def opened(data: Path, path: Path, name: str, made: Made = Made()) -> Set:
+    """A set with the knowledge base at ``path``, however that came about."""
+    rows = read_jsonl(data / name / "passages.jsonl")
+    ids = dict(zip(file_names(rows, made.names), (row["id"] for row in rows), strict=True))
     kb = KnowledgeBase.open(path, readonly=True)
     sql = "SELECT c.id, d.path FROM kg_chunks c JOIN kg_documents d ON d.id = c.document"
     passage_of = {chunk: ids[file] for chunk, file in kb.connection.execute(sql)}

@@ -27,8 +27,14 @@ from .store.connection import KnowledgeBaseError, transaction
 
 if TYPE_CHECKING:
     from .answer.ask import Answer
+    from .extract.asking import Reader
+    from .extract.estimate import Estimate
+    from .extract.extract import Replayed
+    from .extract.run import Options as ExtractOptions
+    from .extract.run import Report as ExtractReport
     from .facts.template import Template
     from .index.embed import Embedded
+    from .models import Caller
     from .routes.hits import Hit
     from .sources.ingest import Ingest, Options
     from .sources.report import Report
@@ -158,6 +164,83 @@ class KnowledgeBase:
         done = forget(self.connection, name, type_, never)
         remove_gone(self.connection)
         return done
+
+    # -- extraction with a model -------------------------------------------------
+
+    def extract(
+        self,
+        caller: Caller,
+        options: ExtractOptions | None = None,
+        two_step: bool = False,
+        progress: Progress | None = None,
+    ) -> ExtractReport:
+        """Have a model read what it has not read yet; every fact is stored with its sentence.
+
+        ``caller`` is a model with a ledger (models.py). Calls that fail are in the report; a run goes on where an
+        earlier one stopped.
+        """
+        from .extract.extract import extract
+        from .sources.ingest import silent
+
+        report = extract(
+            self.connection, self.settings, caller, options or self._extract_options(), two_step, progress or silent,
+            caller.stop,
+        )  # fmt: skip
+        report.warnings += self._embed_names(progress)
+        return report
+
+    def extraction_reader(self, caller: Caller, two_step: bool = False) -> Reader:
+        """What ``extract`` would ask with: prompt and schema; nothing is written."""
+        from .extract.extract import reader
+
+        return reader(self.connection, self.settings, caller, two_step)
+
+    def extraction_estimate(self, reader: Reader, options: ExtractOptions | None = None) -> Estimate:
+        """What ``extract`` would ask, and about how many tokens that is."""
+        from .extract.estimate import estimate, windows_to_ask
+
+        windows = windows_to_ask(self.connection, options or self._extract_options())
+        return estimate(self.connection, windows, reader)
+
+    def deepen(
+        self, caller: Caller, question: str, chunks: Sequence[int], windows: int = 4, progress: Progress | None = None
+    ) -> ExtractReport:
+        """Have a model read those of ``chunks``, best first, that it has not read, in at most ``windows`` calls.
+
+        The same question again reads only what was added since.
+        """
+        from .extract import deep
+
+        options = deep.options_for(self.connection, question, chunks, windows, self.settings.window_tokens)
+        report = self.extract(caller, options, progress=progress)
+        if not report.stopped:
+            deep.remember(self.connection, question)
+        return report
+
+    def replay(self, progress: Progress | None = None) -> Replayed:
+        """Read all kept replies anew, under the schema and the checks of today; no model is asked."""
+        from .extract.extract import replay
+        from .sources.ingest import silent
+
+        done = replay(self.connection, self.settings, progress or silent)
+        done.warnings += self._embed_names(progress)
+        return done
+
+    def _extract_options(self) -> ExtractOptions:
+        from .extract.run import Options
+
+        return Options(window_tokens=self.settings.window_tokens)
+
+    def _embed_names(self, progress: Progress | None) -> list[str]:
+        """Give names that are new their vectors. The facts are in the file whatever becomes of this: it only warns."""
+        from .index.encoders import EncoderError
+
+        if self.settings.embedding_model:
+            try:
+                self.embed(progress=progress)
+            except EncoderError as error:
+                return [f"{error} The facts are stored; vectors follow at the next add."]
+        return []
 
     # -- questions ---------------------------------------------------------------
 

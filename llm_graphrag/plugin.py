@@ -16,15 +16,19 @@ hookimpl = pluggy.HookimplMarker("llm")
 COMMANDS = {
     "add": ("add", "add", "Read notes, files, tables and conversations."),
     "ask": ("ask", "ask", "Answer a question with cited passages."),
+    "budget": ("budget", "budget", "Limit what models may cost."),
     "check": ("care", "check", "Verify every invariant of the file."),
     "embed": ("embed", "embed", "Make vectors, or change the model that makes them."),
     "entity": ("entity", "entity", "Show what is known of one entity."),
+    "extract": ("extract", "extract", "Have a model read the notes, within a schema and a budget."),
     "forget": ("remove", "forget", "Delete an entity with its mentions and facts."),
     "init": ("care", "init", "Make an empty knowledge base, or bring one up to date."),
+    "prices": ("budget", "prices", "Show and set what models cost by the token."),
     "rebuild": ("care", "rebuild", "Make every derived table anew."),
     "remove": ("remove", "remove", "Remove documents or whole sources."),
     "schema": ("schema", "schema", "List, show and choose the schema."),
     "search": ("search", "search", "Find the passages that fit a question best."),
+    "spend": ("budget", "spend", "Show what models have cost so far."),
     "status": ("care", "status", "Show what the file holds, and what is stale."),
 }
 

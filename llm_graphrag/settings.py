@@ -20,6 +20,12 @@ class Settings:
     embedding_model: str = "graphrag-static"
     """What makes the vectors: the bundled model, an embedding model of llm, or "" for none."""
 
+    window_tokens: int = 2_000
+    """Most tokens of text that one extraction call shows to a model."""
+
+    extraction_mode: str = "suggest"
+    """What a model may write: types of the schema and proposals (suggest), of the schema alone (strict), any (open)."""
+
     names: str = "phrases"
     """How names are found in text: our rules, or another finder that is installed (facts/finders.py)."""
 

@@ -14,7 +14,20 @@ ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "llm_graphrag"
 
 #: A folder may import what stands before it. facts holds pure rules and the words they are said in, so store uses it.
-ORDER = ("text", "facts", "store", "index", "sources", "extract", "graph", "concepts", "routes", "answer", "share", "cli")
+ORDER = (
+    "text",
+    "facts",
+    "store",
+    "index",
+    "sources",
+    "extract",
+    "graph",
+    "concepts",
+    "routes",
+    "answer",
+    "share",
+    "cli",
+)
 
 #: Notes are described by values without behaviour, which the extractor of links reads.
 ALLOWED = {("facts", "sources.note")}
@@ -26,7 +39,10 @@ BESIDE = {
     "plugins": "facts",
     "settings": "store",
     "models": "store",
+    "calls": "store",
+    "failures": "store",
     "ledger": "store",
+    "prices": "store",
     "knowledge_base": "share",
     "plugin": "cli",
 }

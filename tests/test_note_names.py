@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import permutations
 
 import pytest
@@ -9,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from llm_graphrag.facts.identity import (
+    MODEL_NAME,
     OTHER_NAME,
     OWN_NAME,
     Declared,
@@ -23,6 +25,11 @@ from llm_graphrag.text.normalise import name_key
 
 def note(number: int, path: str, type_: str = "", name: str | None = None, source: str = "v") -> NamedNote:
     return NamedNote(number, f"{source}/{path}", path, path.rsplit("/", 1)[-1] if name is None else name, type_)
+
+
+def picked(declared: Iterable[Declared], spelling: str, type_: str = "") -> int | None:
+    found = pick(declared, spelling, type_)
+    return None if found is None else found.entity
 
 
 def test_a_name_alone_is_enough() -> None:
@@ -78,24 +85,24 @@ def test_names_are_unique_by_key_and_type_and_order_does_not_matter(
 
 def test_the_only_one_that_declares_a_name_is_meant() -> None:
     assert pick([], "Ana") is None
-    assert pick([Declared(7, "Ana", OWN_NAME)], "ANA") == 7
-    assert pick([Declared(7, "Ana", OTHER_NAME)], "ana") == 7
+    assert picked([Declared(7, "Ana", OWN_NAME)], "ANA") == 7
+    assert picked([Declared(7, "Ana", OTHER_NAME)], "ana") == 7
 
 
 def test_own_names_come_before_aliases() -> None:
     both = [Declared(1, "Ana", OTHER_NAME), Declared(2, "Ana", OWN_NAME)]
-    assert pick(both, "Ana") == pick(reversed(both), "Ana") == 2
+    assert picked(both, "Ana") == picked(reversed(both), "Ana") == 2
 
 
 def test_the_spelling_decides_among_several_or_nothing_does() -> None:
     both = [Declared(1, "Plum", OWN_NAME), Declared(2, "plum", OWN_NAME), Declared(3, "PLUM", OTHER_NAME)]
-    assert [pick(both, name) for name in ("Plum", "plum", "PLUM", "pLum")] == [1, 2, None, None]
+    assert [picked(both, name) for name in ("Plum", "plum", "PLUM", "pLum")] == [1, 2, None, None]
     same = [Declared(1, "Ana", OWN_NAME), Declared(2, "Ana", OWN_NAME)]
     assert pick(same, "Ana") is None
 
 
 def test_one_entity_under_two_spellings_is_one() -> None:
-    assert pick([Declared(1, "Ana", OWN_NAME), Declared(1, "ANA", OWN_NAME)], "ana") == 1
+    assert picked([Declared(1, "Ana", OWN_NAME), Declared(1, "ANA", OWN_NAME)], "ana") == 1
 
 
 # -- which spelling is shown -----------------------------------------------------------------
@@ -137,3 +144,20 @@ def test_the_spelling_does_not_depend_on_the_order(names: list[str], chance: obj
 )  # fmt: skip
 def test_identifiers(stem: str, is_one: bool) -> None:
     assert looks_like_identifier(stem) is is_one
+
+
+def test_what_a_model_typed_comes_after_what_a_person_wrote() -> None:
+    note_, model = Declared(1, "Apple", OTHER_NAME, "company"), Declared(2, "Apple", MODEL_NAME, "fruit")
+    assert picked([model], "apple") == 2
+    assert picked([note_, model], "apple") == 1
+    assert picked([note_, model], "apple", "fruit") is None  # the entity of that key and type
+    assert picked([note_, model], "apple", "company") == 1
+    assert picked([note_, model], "apple", "place") is None
+    assert picked([model, Declared(3, "Apple", MODEL_NAME, "company")], "Apple") is None
+
+
+def test_a_note_without_a_type_takes_what_a_model_typed() -> None:
+    untyped = Declared(1, "Ana", OWN_NAME)
+    assert picked([untyped], "ana", "person") == 1
+    assert picked([untyped, Declared(2, "Ana", MODEL_NAME, "person")], "ana", "person") == 1
+    assert picked([untyped, Declared(2, "Ana", MODEL_NAME, "place")], "ana", "person") == 1

@@ -324,3 +324,19 @@ def test_one_note_does_not_fill_the_list(kb: KnowledgeBase, vault) -> None:  # t
     repeated = [hit.reasons.get("repeated", 0) for hit in hits if hit.uri == "vault/long.md"]
     assert repeated[:3] == [0, -0.5, -1.0]
     assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
+
+
+@pytest.mark.parametrize("since", ["2026-13", "2026-02-30", "2026-01-01T25", "yesterday"])
+def test_a_date_that_is_none_is_said(kb: KnowledgeBase, since: str) -> None:
+    with pytest.raises(ValueError, match="--since takes a date"):
+        kb.search("boat", since=since)
+
+
+@pytest.mark.parametrize("since", ["2026", "2026-02", "2026-02-28", "2026-02-28 12", "2026-02-28T12:30:01"])
+def test_the_beginning_of_a_date_is_enough(kb: KnowledgeBase, since: str) -> None:
+    kb.search("boat", since=since)
+
+
+@pytest.mark.parametrize("question", ["*", "?", "…!", "❤"])
+def test_a_text_without_words_finds_nothing(notes: KnowledgeBase, question: str) -> None:
+    assert search(notes.connection, question) == []

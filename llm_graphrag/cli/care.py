@@ -6,6 +6,7 @@ import getpass
 import os
 import sys
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -13,14 +14,31 @@ from ..facts.template import load_template
 from ..sources.files import printable
 from .options import database_option, errors_in_one_line, json_option, open_knowledge_base, print_json
 
+REASONS = 12  # reasons for dropping that status prints
+
 
 @click.command()
 @click.option("--template", help="Make this template, or file, the schema (see: llm graphrag schema list).")
 @click.option("--chunk-tokens", type=click.IntRange(20, 4000), help="Target size of a chunk, in tokens [250].")
+@click.option(
+    "--window-tokens", type=click.IntRange(100, 100_000), help="Text that extract shows to a model at once [2000]."
+)
+@click.option(
+    "--mode",
+    type=click.Choice(["suggest", "strict", "open"]),
+    help="What a model may write: types of the schema and proposals, of the schema alone, or any [suggest].",
+)
 @click.option("--names", help="How names are found in text: phrases (rules), or spacy (an extra) [phrases].")
 @database_option
 @errors_in_one_line
-def init(template: str | None, chunk_tokens: int | None, names: str | None, database: Path) -> None:
+def init(
+    template: str | None,
+    chunk_tokens: int | None,
+    window_tokens: int | None,
+    mode: str | None,
+    names: str | None,
+    database: Path,
+) -> None:
     """Make an empty knowledge base, change its settings, or bring an older file up to date.
 
     Not needed before add, which makes the file by itself. Changed settings take
@@ -33,7 +51,9 @@ def init(template: str | None, chunk_tokens: int | None, names: str | None, data
     """
     there = database.exists()
     schema = load_template(template) if template else None
-    values = {"chunk_tokens": chunk_tokens, "names": names}
+    values = {
+        "chunk_tokens": chunk_tokens, "window_tokens": window_tokens, "extraction_mode": mode, "names": names,
+    }  # fmt: skip
     with open_knowledge_base(database, readonly=False, create=True) as kb:
         kb.set(**{name: value for name, value in values.items() if value is not None})
         if schema:
@@ -74,10 +94,25 @@ def status(database: Path, as_json: bool) -> None:
             click.echo(f"{word}: {printable(remark['path'])}: {printable(remark['reason'])}")
         if len(remarks) > 20:
             click.echo(f"… and {len(remarks) - 20:,} more; --json lists all")
+    _print_extraction(found["extraction"], found["totals"]["chunks"])
     if found["unscanned"]:
         click.echo(f"{found['unscanned']:,} documents of an interrupted run are unfinished; run add again.")
     if found["stale"]:
         click.echo("Bring it up to date with: llm graphrag add FOLDER --prune")
+
+
+def _print_extraction(found: dict[str, Any], chunks: int) -> None:
+    """What models have read; nothing where none was asked."""
+    if not found["windows"]:
+        return
+    click.echo(f"Read by a model: {found['chunks']:,} of {chunks:,} chunks; {found['statements']:,} statements kept")
+    for row in found["dropped"][:REASONS]:
+        click.echo(f"  not kept: {row['n']:,} {row['kind']}: {row['reason']}")
+    for row in found["failed"][:20]:
+        names = ", ".join(printable(uri) for uri in row["documents"][:3]) + (" …" if len(row["documents"]) > 3 else "")
+        click.echo(f"Failed: window {row['id']} ({names}): {printable(row['error'])}")
+    if found["failed"]:
+        click.echo("Ask again with: llm graphrag extract --retry-failed (what was replied: status --json)")
 
 
 @click.command()

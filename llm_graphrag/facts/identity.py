@@ -1,10 +1,12 @@
 """Who a name is: pure rules over what has been declared, so that arrival order does not matter.
 
 An entity is its key and its type. A name written without a type belongs to the one
-entity that declares it; own names count before titles and aliases; among several,
-the one spelled exactly so; and if that does not settle it, to the untyped entity of
-that key. Notes are declared entities. Two notes of one name and one type are told
-apart by their paths.
+entity that declares it; own names count before titles and aliases, and those before
+names that only a model has typed; among several, the one spelled exactly so; and if
+that does not settle it, to the untyped entity of that key. Notes are declared
+entities. A name that a model has typed belongs to the entity of that type, else to a
+note that gives no type, else it is an entity of its own. Two notes of one name and one
+type are told apart by their paths.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from dataclasses import dataclass
 
 from ..text.normalise import name_key
 
-OWN_NAME, OTHER_NAME = 0, 1
+OWN_NAME, OTHER_NAME, MODEL_NAME = 0, 1, 2
 
 _IDENTIFIER = re.compile(
     r"[A-Za-z]{0,3}[-_.]?\d{4,}([-_.]?\d+)*|[0-9a-f]{8,}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE
@@ -26,30 +28,40 @@ _DATE = re.compile(r"\d{4}[-_.]\d\d([-_.]\d\d)?|\d{4}")
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """An entity that claims a name: a note, a typed entity, or one made by hand."""
+    """An entity that claims a name: a note, one made by hand, or one that a model has typed."""
 
     entity: int
     name: str
-    rank: int  # OWN_NAME, OTHER_NAME
+    rank: int  # OWN_NAME, OTHER_NAME, MODEL_NAME
+    type: str = ""
 
 
-def pick(declared: Iterable[Declared], spelling: str) -> int | None:
-    """The entity that ``spelling`` means, or None for the untyped entity of its key.
+def pick(declared: Iterable[Declared], spelling: str, type_: str = "") -> Declared | None:
+    """What claims ``spelling``, or None for the entity of its key and ``type_`` that no note claims.
 
-    >>> apple, fruit = Declared(1, "Apple", OWN_NAME), Declared(2, "apple", OWN_NAME)
-    >>> pick([apple, fruit], "apple"), pick([apple, fruit], "APPLE"), pick([apple], "APPLE")
-    (2, None, 1)
+    >>> apple, fruit = Declared(1, "Apple", OWN_NAME, "company"), Declared(2, "apple", MODEL_NAME, "fruit")
+    >>> pick([apple, fruit], "apple").entity, pick([apple, fruit], "Apple", "fruit")
+    (1, None)
+    >>> pick([apple], "Apple", "place"), pick([Declared(3, "Ana", OWN_NAME)], "Ana", "person").entity
+    (None, 3)
     """
     declared = list(declared)
-    for rank in (OWN_NAME, OTHER_NAME):
+    if not type_:
+        return _pick(declared, spelling)
+    by_hand = [item for item in declared if item.rank != MODEL_NAME]
+    typed = [item for item in by_hand if item.type == type_]
+    return _pick(typed or [item for item in by_hand if not item.type], spelling)
+
+
+def _pick(declared: Sequence[Declared], spelling: str) -> Declared | None:
+    for rank in (OWN_NAME, OTHER_NAME, MODEL_NAME):
         ranked = [item for item in declared if item.rank == rank]
         if not ranked:
             continue
-        entities = {item.entity for item in ranked}
-        if len(entities) == 1:
-            return entities.pop()
-        exact = {item.entity for item in ranked if item.name == spelling}
-        return exact.pop() if len(exact) == 1 else None
+        if len({item.entity for item in ranked}) == 1:
+            return ranked[0]
+        exact = {item.entity: item for item in ranked if item.name == spelling}
+        return next(iter(exact.values())) if len(exact) == 1 else None
     return None
 
 

@@ -16,6 +16,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import datetime
 
 __all__ = ["COLUMNS", "scope"]
 
@@ -49,7 +50,7 @@ def scope(
     """
     if where is None and tag is None and since is None:
         return None
-    if since is not None and not _SINCE.fullmatch(since):
+    if since is not None and not _is_date(since):
         raise ValueError(f"--since takes a date like 2026-01-31, not {since!r}.")
     values = {"tag": tag.removeprefix("#").lower() if tag else None, "since": since}
     if where is None:
@@ -61,6 +62,17 @@ def scope(
         except sqlite3.Error as error:
             raise ValueError(_explained(where, error)) from error
     return frozenset(row[0] for row in rows)
+
+
+def _is_date(text: str) -> bool:
+    """Whether this is the beginning of an ISO date that there is."""
+    if not _SINCE.fullmatch(text):
+        return False
+    try:
+        datetime.fromisoformat(text.replace(" ", "T") + "2000-01-01T00:00:00"[len(text) :])
+    except ValueError:
+        return False
+    return True
 
 
 def _one_expression(where: str) -> None:

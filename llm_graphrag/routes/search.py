@@ -104,7 +104,9 @@ def prepare(
     terms = read_terms(connection, question, total)
     mentions = () if match else tuple(link(connection, question))
     chunks = None if isinstance(vectors, bool) else vectors
-    meaning = open_meaning(connection, question, chunks, models) if vectors is not False and not match else None
+    wordless = not any(character.isalnum() for character in question)  # "*" or "?" is near to everything
+    by_words = vectors is False or match or wordless
+    meaning = None if by_words else open_meaning(connection, question, chunks, models)
     return Plan(question, terms, mentions, total, documents, match, meaning)
 
 

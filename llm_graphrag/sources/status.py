@@ -6,6 +6,7 @@ import sqlite3
 from typing import Any
 
 from ..store import schema
+from ..store.coverage import coverage
 from .rows.stale import changed_sources
 from .stale import stale
 from .totals import totals
@@ -35,5 +36,6 @@ def status_of(connection: sqlite3.Connection) -> dict[str, Any]:
             *({"path": uris[id_], "reason": reason} for id_, reason in late.items()),
             *({"path": name, "reason": "the source has changed since it was read"} for name in changed),
         ],
+        "extraction": coverage(connection),
         "unscanned": connection.execute("SELECT count(*) FROM kg_documents WHERE scanned = 0").fetchone()[0],
     }

@@ -21,10 +21,10 @@ from ..facts.lexical import NameMatcher
 from ..facts.mentions import ORIGIN, mentions
 from ..plugins import name_finder
 from ..settings import Settings
-from ..store import changes, counts, note_entities, schema
+from ..store import changes, counts, extractions, note_entities, schema
 from ..store import chunks as chunk_store
 from ..store import documents as document_store
-from ..store.connection import transaction
+from ..store.connection import SameFile, transaction
 from ..store.entities import Names, keys_of
 from ..store.evidence import Places, put_claims, put_mentions
 from ..store.settle import Settlement
@@ -63,6 +63,7 @@ class Writer:
         self.closed: dict[int, tuple[tuple[int, int], ...]] = {}  # spans not to be read for names, by document
         self._matcher: NameMatcher[str] | None = None
         self._seen = self._data_version()
+        self._file = SameFile(connection)
 
     def write(self, items: Iterable[Item], now: str) -> Iterator[int]:
         """Write items in batches; yields how many are done after each."""
@@ -96,6 +97,7 @@ class Writer:
                 for document in waiting[start : start + BATCH_DOCUMENTS]:
                     self._scan(document, matcher, reparse)
         with transaction(self.connection):
+            extractions.sweep(self.connection)
             counts.recount_facets(self.connection)
 
     # -- one batch -------------------------------------------------------------
@@ -104,10 +106,10 @@ class Writer:
     def _batch(self) -> Iterator[None]:
         """A transaction that settles before it commits, and forgets what it looked up if it fails."""
         try:
+            self._file.ensure()
             with transaction(self.connection):
                 self._heed_others()
                 yield
-                mark_changed(self.settlement)
                 self.settlement.finish()
         except BaseException:
             self.names.clear()
@@ -195,7 +197,8 @@ class Writer:
     def _known_names(self) -> NameMatcher[str]:
         rows = self.connection.execute(
             """SELECT DISTINCT a.name FROM kg_aliases a JOIN kg_entities e ON e.id = a.entity
-               WHERE a.kind <> 'spelling' AND (e.type <> '' OR e.origin IN ('user', 'import')
+               WHERE a.kind <> 'spelling' AND NOT (a.kind = 'alias' AND a.origin = 'llm')
+                 AND (e.type <> '' OR e.origin IN ('user', 'import')
                  OR EXISTS (SELECT 1 FROM kg_documents d WHERE d.entity = e.id))
                ORDER BY a.name"""
         )
@@ -243,16 +246,6 @@ class Writer:
         self.settlement.entities |= won
         self.settlement.lost |= lost
         connection.execute("UPDATE kg_documents SET scanned = 1 WHERE id = ?", [document])
-
-
-def mark_changed(settlement: Settlement) -> None:
-    """Documents that hold a name whose meaning changed are scanned again: it may no longer be one."""
-    settlement.connection.execute(
-        """UPDATE kg_documents SET scanned = 0 WHERE scanned = 1 AND id IN
-             (SELECT c.document FROM json_each(?) w CROSS JOIN kg_mentions m ON m.key = w.value
-              JOIN kg_chunks c ON c.id = m.chunk WHERE m.origin = 'lexical')""",
-        [json.dumps(sorted(settlement.keys), ensure_ascii=False)],
-    )
 
 
 def batches(items: Iterable[Item]) -> Iterator[Callable[[], Iterator[Item]]]:

@@ -43,6 +43,8 @@ def _interrupted(connection: sqlite3.Connection) -> Iterator[Problem]:
         yield Problem(
             "kg_documents", None, f"{unfinished:,} documents of an interrupted run are unfinished: run add again"
         )
+    elif counts.are_stale(connection):
+        yield Problem("kg_counts", None, "a run was interrupted before it counted: run extract or add again")
 
 
 def _file(connection: sqlite3.Connection) -> Iterator[Problem]:
@@ -186,7 +188,8 @@ ENTITY_CHECKS = (
     (
         "kg_documents",
         "its entity is of another type",
-        "SELECT d.id FROM kg_documents d JOIN kg_entities e ON e.id = d.entity WHERE e.type <> d.entity_type",
+        """SELECT d.id FROM kg_documents d JOIN kg_entities e ON e.id = d.entity
+           WHERE e.type <> d.entity_type AND d.entity_type <> ''""",
     ),
 )
 

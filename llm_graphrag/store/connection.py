@@ -9,6 +9,7 @@ code meets a missing table.
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -106,3 +107,26 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
         connection.rollback()
         raise
     connection.commit()
+
+
+class SameFile:
+    """Notices that the file under an open connection was deleted or replaced: what is written then is lost unseen."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._path = connection.execute("PRAGMA database_list").fetchone()[2]
+        self._opened = self._identity()
+
+    def _identity(self) -> tuple[int, int] | None:
+        try:
+            found = os.stat(self._path) if self._path else None
+        except FileNotFoundError:
+            return None
+        return (found.st_dev, found.st_ino) if found else None
+
+    def ensure(self) -> None:
+        """Raise KnowledgeBaseError if the file is no longer the one that was opened."""
+        if self._path and self._identity() != self._opened:
+            raise KnowledgeBaseError(
+                f"{self._path} was deleted or replaced while it was being written; stopped, since what is written now "
+                "would be lost. Start again with the file that is there now."
+            )

@@ -11,6 +11,10 @@ import json
 import sqlite3
 from collections.abc import Iterable
 
+from .settings import get_setting, put_setting
+
+STALE = "counts.stale"  # facet values have yet to be counted again: a run is not over, or was killed
+
 FACTS_OF_ENTITY = """
   SELECT 'facts', e.id, (SELECT count(*) FROM kg_triples t WHERE t.head = e.id)
     + (SELECT count(*) FROM kg_triples t WHERE t.tail = e.id AND t.head <> e.id)
@@ -44,8 +48,19 @@ def recount_entities(connection: sqlite3.Connection, entities: Iterable[int]) ->
         )
 
 
+def mark_stale(connection: sqlite3.Connection) -> None:
+    """Facet counters are no longer right; ``recount_facets`` will follow at the end of the run."""
+    put_setting(connection, STALE, True)
+
+
+def are_stale(connection: sqlite3.Connection) -> bool:
+    """Whether a run has yet to count facet values."""
+    return bool(get_setting(connection, STALE, False))
+
+
 def recount_facets(connection: sqlite3.Connection) -> None:
     """Bring the facet counters in step; rows that are right already are not written."""
+    connection.execute("DELETE FROM kg_settings WHERE key = ?", [STALE])
     for kind, select in FACETS.items():
         wanted = dict(connection.execute(select).fetchall())
         have = dict(connection.execute("SELECT item, n FROM kg_counts WHERE kind = ?", [kind]).fetchall())

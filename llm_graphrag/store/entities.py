@@ -10,9 +10,8 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterable, Sequence
-from functools import reduce
 
-from ..facts.identity import OTHER_NAME, OWN_NAME, Declared, pick, preferred_spelling
+from ..facts.identity import MODEL_NAME, OTHER_NAME, OWN_NAME, Declared, pick, preferred_spelling
 from ..text.normalise import name_key
 from . import changes
 from .settings import get_setting
@@ -27,19 +26,25 @@ class Names:
         self.connection = connection
         self.blocked = frozenset(get_setting(connection, BLOCKED_NAMES, []))
         self._declared: dict[str, list[Declared]] = {}
-        self._untyped: dict[str, tuple[int, str]] = {}
+        self._undeclared: dict[tuple[str, str], tuple[int, str]] = {}  # (key, type) → (entity, name shown)
         self._spellings: dict[int, set[str]] = {}
+        self._typed: set[str] = set()
+
+    def take_typed(self) -> set[str]:
+        """Keys that have got an entity with a type since this was last asked."""
+        typed, self._typed = self._typed, set()
+        return typed
 
     def forget(self, keys: Iterable[str]) -> None:
         """Look these keys up again when next asked: what declares them has changed."""
         for key in keys:
             self._declared.pop(key, None)
-            self._untyped.pop(key, None)
+            self._undeclared.pop((key, ""), None)
 
     def clear(self) -> None:
         """Forget everything, after rows were deleted."""
         self._declared.clear()
-        self._untyped.clear()
+        self._undeclared.clear()
         self._spellings.clear()
 
     def preload(self, keys: Iterable[str]) -> None:
@@ -50,58 +55,79 @@ class Names:
         for key in missing:
             self._declared[key] = []
         wanted = json.dumps(missing)
-        rows = self.connection.execute(
-            """SELECT a.key, a.name, a.kind, e.id FROM json_each(?) w CROSS JOIN kg_aliases a ON a.key = w.value
-               JOIN kg_entities e ON e.id = a.entity
-               WHERE e.type <> '' OR e.origin IN ('user', 'import')
-                  OR EXISTS (SELECT 1 FROM kg_documents d WHERE d.entity = e.id)""",
-            [wanted],
-        )
-        for key, name, kind, entity in rows:
-            self._declared[key].append(Declared(entity, name, OWN_NAME if kind == "name" else OTHER_NAME))
+        for key, name, kind, entity, type_, by_model in self.connection.execute(DECLARED, [wanted]):
+            rank = OWN_NAME if kind == "name" else OTHER_NAME
+            self._declared[key].append(Declared(entity, name, MODEL_NAME if by_model else rank, type_))
         rows = self.connection.execute(
             """SELECT e.key, e.id, e.name FROM json_each(?) w
                CROSS JOIN kg_entities e ON e.key = w.value AND e.type = ''""",
             [wanted],
         )
         for key, entity, name in rows:
-            self._untyped[key] = (entity, name)
+            self._undeclared[key, ""] = (entity, name)
 
-    def resolve(self, name: str, origin: str, key: str | None = None) -> int | None:
-        """The entity that ``name`` means; None if the name is empty or blocked."""
+    def resolve(self, name: str, origin: str, key: str | None = None, type_: str = "") -> int | None:
+        """The entity that ``name``, which a model may have typed, means; None if the name is empty or blocked."""
         key = name_key(name) if key is None else key
         if not key or key in self.blocked:
             return None
         self.preload([key])
-        found = pick(self._declared[key], name)
+        found = pick(self._declared[key], name, type_)
         if found is None:
-            found = self._untyped_entity(key, name, origin)
-        return found
+            return self._own_entity(key, name, origin, type_)
+        if found.rank == MODEL_NAME:  # no note says how it is written
+            return self._own_entity(key, name, origin, found.type)
+        return found.entity
 
-    def _untyped_entity(self, key: str, name: str, origin: str) -> int:
-        known = self._untyped.get(key)
+    def _own_entity(self, key: str, name: str, origin: str, type_: str) -> int:
+        """The entity of this key and type that no note declares; made if it is not there."""
+        known = self._undeclared.get((key, type_)) or self._stored(key, type_)
         if known is None:
-            entity = insert_entity(self.connection, name, "", key, origin)
-            self._untyped[key] = (entity, name)
+            entity = insert_entity(self.connection, name, type_, key, origin)
+            self._undeclared[key, type_] = (entity, name)
             self._spellings[entity] = {name}
+            if type_:
+                self._typed.add(key)
+                self._declared.pop(key, None)
             return entity
-        entity, shown = known
+        entity, shown = self._undeclared[key, type_] = known
         if name != shown:
-            self._add_spelling(entity, key, shown, name)
+            self._add_spelling(entity, key, type_, shown, name)
         return entity
 
-    def _add_spelling(self, entity: int, key: str, shown: str, name: str) -> None:
+    def _stored(self, key: str, type_: str) -> tuple[int, str] | None:
+        row = self.connection.execute(
+            "SELECT id, name FROM kg_entities WHERE key = ? AND type = ? AND type <> ''", [key, type_]
+        ).fetchone()
+        return None if row is None else (row[0], row[1])
+
+    def _add_spelling(self, entity: int, key: str, type_: str, shown: str, name: str) -> None:
         seen = self._spellings.setdefault(entity, set())
         if name in seen:
             return
         seen.add(name)
-        if any(declared.entity == entity for declared in self._declared[key]):
+        if any(item.entity == entity and item.rank != MODEL_NAME for item in self._declared.get(key, ())):
             return  # a note says itself what it is called
         put_alias(self.connection, entity, name, "spelling", "lexical")
         best = preferred_spelling(shown, name)
         if best != shown:
             rename(self.connection, entity, best, key)
-            self._untyped[key] = (entity, best)
+            self._undeclared[key, type_] = (entity, best)
+
+
+#: What claims a key: entities of notes, made by hand, imported, and those that a model has typed somewhere.
+DECLARED = """
+  SELECT a.key, a.name, a.kind, e.id, coalesce(own, e.type), own IS NULL AND NOT by_hand AS by_model FROM (
+    SELECT w.value AS key, a.name, a.kind, a.entity, a.origin,
+      (SELECT d.entity_type FROM kg_documents d WHERE d.entity = a.entity) AS own
+    FROM json_each(?) w CROSS JOIN kg_aliases a ON a.key = w.value) a
+  JOIN (SELECT id, type, key, origin IN ('user', 'import') AS by_hand FROM kg_entities) e ON e.id = a.entity
+  WHERE (a.origin <> 'llm' OR a.kind = 'name') AND (own IS NOT NULL OR by_hand OR (
+    a.kind = 'name' AND e.type <> '' AND (
+      EXISTS (SELECT 1 FROM kg_evidence v WHERE v.head_entity = e.id AND v.head_type = e.type AND v.head_key = e.key)
+      OR EXISTS (SELECT 1 FROM kg_evidence v
+                 WHERE v.tail_entity = e.id AND v.tail_type = e.type AND v.tail_key = e.key))))
+"""
 
 
 def insert_entity(connection: sqlite3.Connection, name: str, type_: str, key: str, origin: str) -> int:
@@ -112,8 +138,8 @@ def insert_entity(connection: sqlite3.Connection, name: str, type_: str, key: st
     entity = cursor.lastrowid
     assert entity is not None
     connection.execute(
-        "INSERT INTO kg_aliases(entity, name, key, kind, origin, scanned) VALUES (?, ?, ?, 'name', ?, 1)",
-        [entity, name, key, origin],
+        "INSERT INTO kg_aliases(entity, name, key, kind, origin, scanned) VALUES (?, ?, ?, 'name', ?, ?)",
+        [entity, name, key, origin, int(not type_)],
     )
     changes.record(connection, "kg_entities", [entity], "insert")
     return entity
@@ -168,70 +194,3 @@ def put_note_aliases(connection: sqlite3.Connection, entity: int, wanted: Sequen
 def keys_of(connection: sqlite3.Connection, entity: int) -> set[str]:
     """The keys of all surface forms of an entity."""
     return {row[0] for row in connection.execute("SELECT key FROM kg_aliases WHERE entity = ?", [entity])}
-
-
-def restate(connection: sqlite3.Connection, entities: Iterable[int], lost: Iterable[int]) -> None:
-    """Make origin and spellings of entities what their support says; spellings only of those that ``lost`` some."""
-    rows = connection.execute(
-        """SELECT e.id, e.key, e.name, EXISTS (SELECT 1 FROM kg_documents d WHERE d.entity = e.id) AS declared
-           FROM json_each(?) w CROSS JOIN kg_entities e ON e.id = w.value WHERE e.origin NOT IN ('user', 'import')""",
-        [json.dumps(sorted(lost))],
-    ).fetchall()
-    for row in rows:
-        _respell(connection, row["id"], row["key"], row["name"], bool(row["declared"]))
-    for statement in RESTATE:
-        connection.execute(statement, [json.dumps(sorted(entities))])
-
-
-def _respell(connection: sqlite3.Connection, entity: int, key: str, shown: str, declared: bool) -> None:
-    """The spellings of an entity without a note are those in which it is still written; a note's entity has none."""
-    if declared:
-        connection.execute("DELETE FROM kg_aliases WHERE entity = ? AND kind = 'spelling'", [entity])
-        return
-    written = {row[0] for row in connection.execute(SPELLINGS, {"entity": entity})}
-    written = {name for name in written if name_key(name) == key} or {shown}
-    best = reduce(preferred_spelling, sorted(written))
-    if best != shown:
-        rename(connection, entity, best, key)
-    rows = connection.execute("SELECT id, name, kind FROM kg_aliases WHERE entity = ?", [entity]).fetchall()
-    gone = [row["id"] for row in rows if row["kind"] == "spelling" and row["name"] not in written]
-    connection.executemany("DELETE FROM kg_aliases WHERE id = ?", [[id_] for id_ in gone])
-    for name in sorted(written - {row["name"] for row in rows}):
-        put_alias(connection, entity, name, "spelling", "lexical")
-
-
-RESTATE = (
-    """UPDATE kg_entities SET origin = CASE
-         WHEN EXISTS (SELECT 1 FROM kg_documents d WHERE d.entity = kg_entities.id)
-           OR EXISTS (SELECT 1 FROM kg_evidence v WHERE v.head_entity = kg_entities.id AND v.origin = 'link')
-           OR EXISTS (SELECT 1 FROM kg_evidence v WHERE v.tail_entity = kg_entities.id AND v.origin = 'link')
-         THEN 'link' ELSE 'lexical' END
-       WHERE id IN (SELECT value FROM json_each(?)) AND origin IN ('link', 'lexical')""",
-    """UPDATE kg_aliases SET origin = CASE kind WHEN 'spelling' THEN 'lexical' ELSE
-         (SELECT origin FROM kg_entities e WHERE e.id = kg_aliases.entity) END
-       WHERE entity IN (SELECT value FROM json_each(?)) AND kind IN ('name', 'spelling')""",
-)
-
-SPELLINGS = """
-  SELECT substr(c.text, m.start + 1, m.end - m.start) FROM kg_mentions m JOIN kg_chunks c ON c.id = m.chunk
-    WHERE m.entity = :entity AND m.origin <> 'link'
-  UNION SELECT tail FROM kg_evidence WHERE tail_entity = :entity
-  UNION SELECT head FROM kg_evidence WHERE head_entity = :entity AND head_key IS NOT NULL"""
-
-
-def sweep(connection: sqlite3.Connection, candidates: Iterable[int]) -> list[int]:
-    """Delete those of ``candidates`` that nothing supports any more: no note, mention, claim or hand."""
-    wanted = json.dumps(sorted(set(candidates)))
-    rows = connection.execute(
-        """SELECT e.id FROM json_each(?) w CROSS JOIN kg_entities e ON e.id = w.value
-           WHERE e.origin NOT IN ('user', 'import')
-             AND NOT EXISTS (SELECT 1 FROM kg_mentions m WHERE m.entity = e.id)
-             AND NOT EXISTS (SELECT 1 FROM kg_evidence v WHERE v.head_entity = e.id)
-             AND NOT EXISTS (SELECT 1 FROM kg_evidence v WHERE v.tail_entity = e.id)
-             AND NOT EXISTS (SELECT 1 FROM kg_documents d WHERE d.entity = e.id)""",
-        [wanted],
-    ).fetchall()
-    gone = [row[0] for row in rows]
-    connection.executemany("DELETE FROM kg_entities WHERE id = ?", [[id_] for id_ in gone])
-    changes.record(connection, "kg_entities", gone, "delete")
-    return gone

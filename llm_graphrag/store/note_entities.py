@@ -34,6 +34,7 @@ def assign(connection: sqlite3.Connection, group_keys: Iterable[str]) -> Assigne
     """Give every note with one of these group keys its entity."""
     done = Assigned()
     for group_key in sorted(set(group_keys)):
+        done.keys |= _disown(connection, group_key)
         group = _group(connection, group_key)
         names = note_names([note for note, _ in group])
         moving = [(note, held) for note, held in group if not _holds(connection, held, names[note.document], note.type)]
@@ -53,6 +54,17 @@ def assign(connection: sqlite3.Connection, group_keys: Iterable[str]) -> Assigne
             done.keys |= keys_of(connection, entity)
         done.keys |= _aliases(connection, [note for note, _ in group])
     return done
+
+
+def _disown(connection: sqlite3.Connection, group_key: str) -> set[str]:
+    """While names are given, a note has the type that it gives itself, not one that a model gave it; returns keys."""
+    rows = connection.execute(
+        """SELECT e.id, e.key FROM kg_documents d CROSS JOIN kg_entities e ON e.id = d.entity
+           WHERE d.group_key = ? AND d.entity_type = '' AND e.type <> ''""",
+        [group_key],
+    ).fetchall()
+    connection.executemany("UPDATE OR IGNORE kg_entities SET type = '' WHERE id = ?", [[row["id"]] for row in rows])
+    return {row["key"] for row in rows}
 
 
 def release(connection: sqlite3.Connection, entity: int) -> None:

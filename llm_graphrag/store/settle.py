@@ -16,7 +16,8 @@ from dataclasses import dataclass, field
 
 from ..facts.link_targets import Candidate, bare, choose
 from . import changes, counts, note_entities
-from .entities import Names, restate, sweep
+from .entities import Names
+from .entity_state import adopt_types, own_keys, restate, sweep, undeclared_keys
 from .evidence import put_link_mention, touch
 
 
@@ -58,14 +59,18 @@ class Settlement:
 
     def finish(self) -> None:
         """Resolve, aggregate, sweep and count, and be ready for the next batch."""
-        self.names.forget(self.keys)
-        self._resolve_heads()
-        self._resolve_tails()
+        self.keys |= undeclared_keys(self.connection, self.lost)
+        self._resolve(self.keys)
+        if typed := self.names.take_typed():
+            self._resolve(typed)  # what a model had typed is an entity of its own again: untyped names may mean it
         self._resolve_mentions()
+        self._scan_again()
         self._aggregate()
         self.entities |= self.lost
+        keys = self.keys | own_keys(self.connection, self.entities)
         if sweep(self.connection, self.entities) or self.lost:
             self.names.clear()
+        adopt_types(self.connection, keys)
         restate(self.connection, self.entities, self.lost)
         counts.recount_entities(self.connection, self.entities)
         self.document_keys.clear()
@@ -74,14 +79,29 @@ class Settlement:
         self.entities.clear()
         self.lost.clear()
 
+    def _resolve(self, keys: set[str]) -> None:
+        self.keys |= keys
+        self.names.forget(self.keys)
+        self._resolve_heads()
+        self._resolve_tails()
+
+    def _scan_again(self) -> None:
+        """Documents that hold a name whose meaning changed are scanned again: it may no longer be one."""
+        self.connection.execute(
+            """UPDATE kg_documents SET scanned = 0 WHERE scanned = 1 AND id IN
+                 (SELECT c.document FROM json_each(?) w CROSS JOIN kg_mentions m ON m.key = w.value
+                  JOIN kg_chunks c ON c.id = m.chunk WHERE m.origin = 'lexical')""",
+            [_json(self.keys)],
+        )
+
     def _resolve_heads(self) -> None:
         rows = self.connection.execute(
-            """SELECT v.id, v.head, v.head_key, v.head_entity, v.origin, v.triple, v.attribute
-               FROM json_each(?) w CROSS JOIN kg_evidence v ON v.head_key = w.value""",
+            """SELECT v.id, v.head, v.head_key, v.head_type, v.head_entity, v.origin, v.triple, v.attribute
+               FROM json_each(?) w CROSS JOIN kg_evidence v ON v.head_key = w.value ORDER BY v.head_type = '', v.id""",
             [_json(self.keys)],
         ).fetchall()
         for row in rows:
-            entity = self.names.resolve(row["head"], row["origin"], row["head_key"])
+            entity = self.names.resolve(row["head"], row["origin"], row["head_key"], row["head_type"])
             self._move(row, "head_entity", entity)
 
     def _resolve_tails(self) -> None:
@@ -92,8 +112,8 @@ class Settlement:
                  UNION SELECT v.id FROM json_each(:new) w CROSS JOIN kg_evidence v ON v.id = w.value
                    WHERE v.link_key IS NOT NULL
                )
-               SELECT v.id, v.tail, v.tail_key, v.tail_entity, v.link_key, v.detail, v.origin, v.triple, v.attribute,
-                 v.chunk, d.source, d.path, d.uri
+               SELECT v.id, v.tail, v.tail_key, v.tail_type, v.tail_entity, v.link_key, v.detail, v.origin,
+                 v.triple, v.attribute, v.chunk, d.source, d.path, d.uri
                FROM asked CROSS JOIN kg_evidence v ON v.id = asked.id JOIN kg_chunks c ON c.id = v.chunk
                JOIN kg_documents d ON d.id = c.document""",
             {"links": _json(self.document_keys), "keys": _json(self.keys), "new": json.dumps(sorted(self.evidence))},
@@ -123,7 +143,7 @@ class Settlement:
                 self.ambiguities.append(Ambiguity(row["uri"], row["tail"], choice.rivals))
             if choice.document is not None:
                 return next(entity for candidate, entity in offered if candidate.document == choice.document)
-        return self.names.resolve(row["tail"], row["origin"], row["tail_key"])
+        return self.names.resolve(row["tail"], row["origin"], row["tail_key"], row["tail_type"])
 
     def _candidates(self, keys: set[str]) -> dict[str, list[tuple[Candidate, int]]]:
         """The notes that links with these keys could mean; a note named ``C# notes`` answers to ``c`` too."""

@@ -3,7 +3,9 @@
 llm kept exchanges in ``responses`` until 0.35, and keeps them in ``threads``, ``turns``,
 ``messages`` and ``parts`` since; a file may hold both, and a conversation may have begun
 in one and gone on in the other. What was asked and what was answered becomes a section
-an exchange; system prompts, reasoning, tool calls and attachments are left out.
+an exchange; system prompts, reasoning, tool calls and attachments are left out, and
+so is what we asked models ourselves, for any knowledge base: a note that is extracted
+must not come back as a conversation about it.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ...store.model_calls import OWN_THREAD
 from ..converters import UNPRINTABLE
 from ..quoting import MAX_VALUE, Value, heading, metadata, nested, one_line
 from . import sqlite
@@ -33,7 +36,8 @@ OLD = """
 NEW = """
   SELECT coalesce(t.thread_id, t.id) AS conversation, coalesce(h.name, '') AS name, t.id AS id, t.model AS model,
     t.datetime_utc AS at, t.parent_message_hash AS asked, t.tip_message_hash AS tip
-  FROM turns t LEFT JOIN threads h ON h.id = t.thread_id"""
+  FROM turns t LEFT JOIN threads h ON h.id = t.thread_id
+  WHERE coalesce(t.thread_id, '') <> :own || t.id"""
 
 #: What was typed, as llm's own search sees it: without the fragments that were put into it.
 TEXTS = """
@@ -110,7 +114,7 @@ def _turns(connection: sqlite3.Connection) -> Iterator[tuple[str, str, Exchange]
     texts: dict[str, str] = {}
     for hash_, text in connection.execute(TEXTS):
         texts[hash_] = texts.get(hash_, "") + (text or "")
-    for row in connection.execute(NEW):
+    for row in connection.execute(NEW, {"own": OWN_THREAD}):
         asked = row["asked"] if messages.get(row["asked"], ("", ""))[1] == "user" else ""
         answers: list[str] = []
         at = row["tip"]

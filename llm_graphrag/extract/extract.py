@@ -1,0 +1,103 @@
+"""Extraction from beginning to end: the schema, the run, then looking for the names that are new; and replay."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections import Counter
+from dataclasses import dataclass, field
+
+from ..facts.llm.reply import ReplyError
+from ..facts.llm.validate import read
+from ..facts.template import Template, load_template
+from ..models import Caller
+from ..settings import Settings
+from ..sources.ingest import reparse, silent, utc_now
+from ..sources.writer import Writer
+from ..store import extractions, schema
+from .asking import Reader
+from .commit import Committer
+from .run import Options, Progress, Report, Run
+
+__all__ = ["DEFAULT_SCHEMA", "Replayed", "adopt_schema", "extract", "reader", "replay"]
+
+DEFAULT_SCHEMA = "general"
+
+
+def adopt_schema(connection: sqlite3.Connection) -> bool:
+    """A model needs a schema to be bounded by: a file that has none gets the shipped default; True if it did."""
+    if schema.version(connection):
+        return False
+    template = load_template(DEFAULT_SCHEMA)
+    schema.use(connection, template, "default", utc_now(), "no schema had been chosen when extraction began")
+    return True
+
+
+def schema_to_be(connection: sqlite3.Connection) -> Template:
+    """The schema under which extraction would run; nothing is written."""
+    return schema.current(connection) if schema.version(connection) else load_template(DEFAULT_SCHEMA)
+
+
+def reader(connection: sqlite3.Connection, settings: Settings, caller: Caller, two_step: bool = False) -> Reader:
+    """Who asks ``caller`` about windows of this file."""
+    return Reader(caller, schema_to_be(connection), settings.extraction_mode, two_step)
+
+
+def extract(
+    connection: sqlite3.Connection,
+    settings: Settings,
+    caller: Caller,
+    options: Options,
+    two_step: bool = False,
+    progress: Progress = silent,
+    stop: threading.Event | None = None,
+) -> Report:
+    """Ask a model about what it has not read, and store what it says.
+
+    Raises ValueError for a model or option that cannot be used; failing calls are in the report.
+    """
+    adopt_schema(connection)
+    asks = reader(connection, settings, caller, two_step)
+    run = Run(Committer(connection), asks, schema.version(connection), options, stop or threading.Event())
+    run.plan()
+    report = run(progress)
+    Writer(connection, settings).finish(progress, reparse)  # also what a killed run has left
+    return report
+
+
+@dataclass(slots=True)
+class Replayed:
+    """What became of kept replies when they were read again."""
+
+    windows: int = 0
+    kept: int = 0
+    failed: int = 0
+    dropped: Counter[str] = field(default_factory=Counter)
+    wishes: int = 0
+    warnings: list[str] = field(default_factory=list)
+
+
+def replay(connection: sqlite3.Connection, settings: Settings, progress: Progress = silent) -> Replayed:
+    """Read every kept reply again, under the schema and the checks of today; no model is called.
+
+    A reply that could not be used may now be; one that no longer can is left as it was.
+    """
+    committer, template, version = Committer(connection), schema.current(connection), schema.version(connection)
+    rows = connection.execute(
+        """SELECT id, reply, status FROM kg_extractions
+           WHERE status IN ('done', 'failed') AND reply IS NOT NULL ORDER BY id"""
+    ).fetchall()
+    report = Replayed(windows=len(rows))
+    for number, row in enumerate(rows):
+        progress("replies", number, len(rows))
+        window = extractions.window(connection, row["id"])
+        try:
+            reading = read(row["reply"], window, template, settings.extraction_mode)
+        except ReplyError:
+            report.failed += 1
+            continue
+        report.kept += committer.done(row["id"], reading, row["reply"], version, utc_now())
+        report.dropped.update(item.reason for item in reading.dropped)
+        report.wishes += len(reading.wishes)
+    Writer(connection, settings).finish(progress, reparse)
+    return report

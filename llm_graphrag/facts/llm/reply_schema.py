@@ -1,0 +1,168 @@
+"""The JSON schema of a reply: with a decoder that obeys it, a model cannot leave the types at all.
+
+Only what OpenAI's structured outputs and llama.cpp's grammars both understand is used:
+objects with every property required and no others, enums, arrays with ``maxItems``,
+integers with a range. Arrays are capped because small models repeat an item until the
+reply is full; the caps stay well below the 2,000 repetitions that llama.cpp refuses.
+
+A triple names its ends, it does not type them, so domains and ranges cannot be part of
+the schema of the one-call way; ``validate`` checks them. In the two-step way the names
+are known before the second call: ``relations_schema`` then gives one alternative for each
+domain and range, with the names that may stand there. It also keeps names from being
+invented.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..template import Template
+
+__all__ = [
+    "ALL",
+    "ENTITIES",
+    "MODES",
+    "OPEN",
+    "RELATIONS",
+    "STRICT",
+    "SUGGEST",
+    "checked_mode",
+    "relations_schema",
+    "reply_schema",
+]
+
+SUGGEST, STRICT, OPEN = MODES = ("suggest", "strict", "open")
+"""What happens to types outside the schema: quarantined, but proposals are heard; quarantined; taken as they come."""
+
+ALL, ENTITIES, RELATIONS = "all", "entities", "relations"
+"""Which part of a reply is asked for: everything in one call, or the first or second of two calls."""
+
+PROPOSAL_KINDS = ("entity_type", "relation", "attribute")
+MAX_ITEMS = 300
+MAX_ALIASES, MAX_PROPOSALS = 6, 20
+MAX_NAMES = 48  # entities for which alternatives are written out; each is repeated in several
+_FIRST, _MORE = 40, 15  # items of a list: for the first chunk and for each other one
+
+Schema = dict[str, Any]
+_TEXT: Schema = {"type": "string"}
+_NUMBER: Schema = {"type": "number"}
+
+
+def checked_mode(mode: str) -> str:
+    """The mode, if it is one; raises ValueError with the known ones."""
+    if mode not in MODES:
+        raise ValueError(f"mode {mode!r} is unknown. Use one of {', '.join(MODES)}.")
+    return mode
+
+
+def reply_schema(schema: Template, mode: str, window_size: int, part: str = ALL) -> Schema:
+    """The schema of a reply about a window of ``window_size`` chunks; ``part`` is ALL, ENTITIES or RELATIONS.
+
+    Raises ValueError if the mode is unknown.
+    """
+    checked_mode(mode)
+    bound = mode != OPEN
+    most = min(MAX_ITEMS, _FIRST + _MORE * (max(window_size, 1) - 1))
+    chunk = _chunk(window_size)
+    lists: dict[str, Schema] = {}
+    if part != RELATIONS:
+        lists["entities"] = _list(_entity(schema, bound, chunk, window_size), most)
+    if part != ENTITIES:
+        attributes = [item.name for item in schema.attributes] if bound else []
+        relations = [item.name for item in schema.relations] if bound else []
+        lists["attributes"] = _list(_attribute(_TEXT, _one_of(attributes), chunk), most)
+        lists["triples"] = _list(_triple(_TEXT, _one_of(relations), _TEXT, chunk), most)
+        if mode == SUGGEST:
+            lists["proposals"] = _list(_proposal(chunk), MAX_PROPOSALS)
+    return _object(lists)
+
+
+def relations_schema(schema: Template, mode: str, window_size: int, entities: Sequence[tuple[str, str]]) -> Schema:
+    """The schema of the second of two calls: ends are names from ``entities`` (name, type) that the relation allows.
+
+    An entity without a type may stand anywhere. With no entities, more than ``MAX_NAMES`` or in open mode it is the
+    plain schema.
+    """
+    plain = reply_schema(schema, mode, window_size, RELATIONS)
+    if mode == OPEN or not 0 < len(entities) <= MAX_NAMES:
+        return plain
+    chunk = _chunk(window_size)
+    attributes: dict[tuple[str, ...], list[str]] = {}
+    for item in schema.attributes:
+        attributes.setdefault(_fitting(entities, item.domain), []).append(item.name)
+    triples: dict[tuple[tuple[str, ...], tuple[str, ...]], list[str]] = {}
+    for relation in schema.relations:
+        ends = _fitting(entities, relation.domain), _fitting(entities, relation.range)
+        triples.setdefault(ends, []).append(relation.name)
+    lists = plain["properties"]
+    _alternatives(lists["attributes"], [_attribute(_one_of(n), _one_of(r), chunk) for n, r in attributes.items() if n])
+    _alternatives(
+        lists["triples"],
+        [_triple(_one_of(h), _one_of(r), _one_of(t), chunk) for (h, t), r in triples.items() if h and t],
+    )
+    return plain
+
+
+def _fitting(entities: Sequence[tuple[str, str]], allowed: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(name for name, type_ in entities if not allowed or not type_ or type_ in allowed))
+
+
+def _alternatives(array: Schema, items: list[Schema]) -> None:
+    if len(items) > 1:
+        array["items"] = {"anyOf": items}
+    elif items:
+        array["items"] = items[0]
+
+
+def _object(properties: dict[str, Schema]) -> Schema:
+    required = list(properties)
+    return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
+
+
+def _list(item: Schema, most: int) -> Schema:
+    return {"type": "array", "maxItems": most, "items": item}
+
+
+def _one_of(names: Sequence[str]) -> Schema:
+    """One of the names; any text where there are none to choose from, for an empty enum can never be met."""
+    return {"type": "string", "enum": list(names)} if names else _TEXT
+
+
+def _chunk(window_size: int) -> Schema:
+    return {"type": "integer", "minimum": 1, "maximum": max(window_size, 1)}
+
+
+def _entity(schema: Template, bound: bool, chunk: Schema, window_size: int) -> Schema:
+    return _object(
+        {
+            "name": _TEXT,
+            "type": _one_of([item.name for item in schema.entity_types] if bound else []),
+            "aliases": _list(_TEXT, MAX_ALIASES),
+            "chunks": _list(chunk, min(max(window_size, 1), MAX_ITEMS)),
+        }
+    )
+
+
+def _attribute(entity: Schema, attribute: Schema, chunk: Schema) -> Schema:
+    claim = {"entity": entity, "attribute": attribute, "value": _TEXT, "chunk": chunk}
+    return _object(claim | {"quote": _TEXT, "confidence": _NUMBER})
+
+
+def _triple(head: Schema, relation: Schema, tail: Schema, chunk: Schema) -> Schema:
+    claim = {"head": head, "relation": relation, "tail": tail, "chunk": chunk}
+    return _object(claim | {"quote": _TEXT, "confidence": _NUMBER})
+
+
+def _proposal(chunk: Schema) -> Schema:
+    return _object(
+        {
+            "kind": _one_of(PROPOSAL_KINDS),
+            "name": _TEXT,
+            "description": _TEXT,
+            "confidence": _NUMBER,
+            "chunk": chunk,
+            "quote": _TEXT,
+            "instead_of": {"type": ["string", "null"]},
+        }
+    )
