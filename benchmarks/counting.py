@@ -1,4 +1,4 @@
-"""Counting tokens as a provider does: with a tokenizer, where one is at hand, else with the estimate of text/tokens.py."""
+"""Counting tokens as a provider does: with a tokenizer if there is one, else by the estimate of text/tokens.py."""
 
 from __future__ import annotations
 

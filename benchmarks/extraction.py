@@ -4,13 +4,13 @@
     python benchmarks/extraction.py --data FOLDER --json      as JSON
 
 FOLDER (or $BENCH_DATA) holds qa/ and recorded/. The 780 passages of 2wiki_fg101, one a note, go through the real
-extraction under the schema encyclopedia: windows, calls, ledger, checks, storage. The model is recorded_model.py, which
-says what a large model read in each passage, without quotes; the sentence is found by the checks. Then the 101 questions
-are ranked before and after, by the ordinary search. Last, what the modes strict, suggest and open make of the same
-replies about sentences with gold facts, with wrong items among them (modes.py).
+extraction under the schema encyclopedia: windows, calls, ledger, checks, storage. The model is recorded_model.py,
+which says what a large model read in each passage, without quotes; the sentence is found by the checks. Then the 101
+questions are ranked before and after, by the ordinary search. Last, what the modes strict, suggest and open make of
+the same replies about sentences with gold facts, with wrong items among them (modes.py).
 
-Fails (exit status 1) where a stored quote does not stand in its chunk, a statement is outside of the schema, the file is
-not clean, or after extraction fewer than 98% of the questions have all their gold passages among the first eight.
+Fails (exit status 1) where a stored quote does not stand in its chunk, a statement is outside of the schema, the file
+is not clean, or after extraction fewer than 98% of the questions have all gold passages among the first eight.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import modes
+from proofs import DROPPED, proofs
 from question_sets import Set, load, mean, note, opened, score
 from recorded_model import RecordedModel, Seen, read_recorded, registered
 from report import table, write_section
@@ -53,29 +54,6 @@ KINDS = "SELECT kind, count(*) FROM kg_evidence WHERE origin = 'llm' GROUP BY ki
 FLAGS = """
   SELECT f.value, count(*) FROM kg_evidence v JOIN json_each(v.detail, '$.flags') f WHERE v.origin = 'llm'
   GROUP BY f.value"""
-DROPPED = """
-  SELECT json_extract(d.value, '$.kind') AS kind, json_extract(d.value, '$.reason') AS reason, count(*)
-  FROM kg_extractions e JOIN json_each(e.dropped) d GROUP BY kind, reason ORDER BY kind, count(*) DESC"""
-
-#: what must be 0, and the SQL that counts it
-PROOFS = {
-    "statements whose quote does not stand in their chunk, at their span": """
-      SELECT count(*) FROM kg_evidence v LEFT JOIN kg_chunks c ON c.id = v.chunk
-      WHERE v.origin = 'llm' AND (c.id IS NULL OR v.quote = '' OR instr(c.text, v.quote) = 0
-        OR substr(c.text, v.start + 1, v.end - v.start) <> v.quote)""",
-    "statements outside of the schema": """
-      SELECT count(*) FROM kg_evidence v WHERE v.origin = 'llm' AND (
-        v.kind <> 'alias' AND NOT EXISTS (SELECT 1 FROM kg_types t WHERE t.origin <> 'model'
-          AND t.kind = CASE v.kind WHEN 'triple' THEN 'relation' WHEN 'type' THEN 'entity_type' ELSE v.kind END
-          AND t.name = CASE v.kind WHEN 'type' THEN v.tail ELSE v.relation END)
-        OR EXISTS (SELECT 1 FROM (SELECT v.head_type AS name UNION ALL SELECT v.tail_type) e WHERE e.name <> ''
-          AND e.name NOT IN (SELECT name FROM kg_types WHERE kind = 'entity_type' AND origin <> 'model')))""",
-    "triples whose ends are not of the domain and range": """
-      SELECT count(*) FROM kg_evidence v JOIN kg_types t ON t.kind = 'relation' AND t.name = v.relation
-      WHERE v.origin = 'llm' AND v.kind = 'triple' AND (
-        v.head_type <> '' AND t.domain <> '[]' AND v.head_type NOT IN (SELECT value FROM json_each(t.domain))
-        OR v.tail_type <> '' AND t.range <> '[]' AND v.tail_type NOT IN (SELECT value FROM json_each(t.range)))""",
-}
 
 
 @dataclass(frozen=True)
@@ -112,7 +90,7 @@ def extract(data: Path, before: Path, path: Path) -> Extracted:
             kept=pairs(sql, KINDS),
             flags=pairs(sql, FLAGS),
             dropped=[(row[0], row[1], row[2]) for row in sql.execute(DROPPED)],
-            proofs={name: sql.execute(proof).fetchone()[0] for name, proof in PROOFS.items()},
+            proofs=proofs(sql),
             problems=[f"{p.table} {p.row}: {p.message}" for p in kb.check()],
         )  # fmt: skip
 
@@ -169,9 +147,9 @@ def described(of: Extracted, found: Sequence[Found]) -> str:
     ranks += [[f"{name}, published", f"{value:.2f}", ""] for name, value in PUBLISHED.items()]
     return "\n\n".join(
         [
-            f"{run.done} windows of 780 passages, {run.calls} calls, {run.failed} failed; {run.input_tokens:,} tokens in, "
-            f"{run.output_tokens:,} out (counted with text/tokens.py); {of.seconds:.0f} s. Of the statements, given "
-            f"without quotes: {flags}.",
+            f"{run.done} windows of 780 passages, {run.calls} calls, {run.failed} failed; {run.input_tokens:,} tokens "
+            f"in, {run.output_tokens:,} out (counted with text/tokens.py); {of.seconds:.0f} s. Of the statements, "
+            f"given without quotes: {flags}. {run.wishes} of {of.given['proposals']} proposals were heard.",
             table(["statements", "in the reply", "kept"], kept),
             table(["not kept", "why", "items"], dropped),
             "Counted with SQL:\n\n" + "\n".join(f"- {number} {name}" for name, number in of.proofs.items()),
@@ -197,7 +175,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, default=os.environ.get("BENCH_DATA"))
     parser.add_argument("--work", type=Path, default=Path(tempfile.gettempdir()) / "llm-graphrag-extraction")
-    parser.add_argument("--sentences", type=int, default=20, help="sentences of an ontology for the comparison of modes")
+    parser.add_argument("--sentences", type=int, default=20, help="sentences of an ontology, for the modes")
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument("--write", action="store_true", help="put the result into BENCHMARKS.md")
     options = parser.parse_args()
@@ -216,7 +194,7 @@ def main() -> None:
     compared = modes.compare(data / "qa" / "text2kgbench", options.sentences)
     if options.json:
         ranks = {f.name: {key: f.mean(key) for key in ("all@8", "recall@5")} for f in found}
-        run = asdict(of) | {"path": str(of.path), "run": asdict(of.run), "seen": of.seen.calls}
+        run = vars(of) | {"path": str(of.path), "run": vars(of.run), "seen": of.seen.calls}
         print(json.dumps({**run, "retrieval": ranks, "modes": [asdict(o) for o in compared]}, default=str))
     else:
         print(body := described(of, found) + "\n\n" + modes.described(compared))

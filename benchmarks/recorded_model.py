@@ -17,10 +17,12 @@ import threading
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from difflib import SequenceMatcher
 from pathlib import Path
 from typing import Any
 
 import llm
+from question_sets import read_jsonl
 
 from llm_graphrag.text.tokens import count_tokens
 
@@ -69,12 +71,9 @@ def shown_chunks(prompt: str) -> list[Shown]:
 def read_recorded(data: Path, name: str, note: Callable[[dict[str, Any]], str]) -> list[Reading]:
     """The recorded readings of a question set; ``data`` is the folder that holds ``qa`` and ``recorded``."""
 
-    def rows(path: Path) -> Iterator[dict[str, Any]]:
-        return map(json.loads, path.read_text("utf-8").splitlines())
-
-    recorded = {row["id"]: row for row in rows(data / "recorded" / name / "extractions.jsonl")}
+    recorded = {row["id"]: row for row in read_jsonl(data / "recorded" / name / "extractions.jsonl")}
     readings = []
-    for passage in rows(data / "qa" / name / "passages.jsonl"):
+    for passage in read_jsonl(data / "qa" / name / "passages.jsonl"):
         row = recorded[passage["id"]]
         items = {kind: row["relations" if kind == "triples" else kind] for kind in LISTS}
         readings.append(Reading(passage["title"], note(passage), items))
@@ -102,7 +101,7 @@ class RecordedModel(llm.Model):
     supports_schema = True
     can_stream = False
 
-    class Options(llm.Options):  # type: ignore[misc]
+    class Options(llm.Options):
         max_tokens: int | None = None
 
     def __init__(
@@ -160,7 +159,7 @@ class RecordedModel(llm.Model):
         return json.dumps(said, ensure_ascii=False, separators=(",", ":"))
 
     def _find(self, chunk: Shown) -> Reading | None:
-        """The note a chunk is of: its text is the note's, or a part of it; its header says which, if several hold it."""
+        """The note a chunk is of: it holds the text; if several do, the chunk's header says which."""
         text = squeezed(chunk.text)
         found = self._whole.get(text) or [reading for whole, reading in self._texts if text in whole]
         return max(found, key=lambda r: squeezed(chunk.header).startswith(squeezed(r.title)), default=None)
@@ -175,7 +174,16 @@ def numbered(kind: str, item: dict[str, Any], chunks: list[Shown]) -> dict[str, 
     words = [str(item[key]).casefold() for key in ("head", "tail", "entity", "value", "quote") if item.get(key)]
     best = max(chunks, key=lambda c: sum(word in c.text.casefold() for word in words))
     given = {"chunk": best.number, "quote": "", "confidence": 0.9, **item}
-    return {"instead_of": None, "description": "", **given} if kind == "proposals" else given
+    return proposed(given, best.text) if kind == "proposals" else given
+
+
+def proposed(item: dict[str, Any], text: str) -> dict[str, Any]:
+    """A proposal in the reply's shape; its quote is what its recorded example has in common with the text."""
+    example = item.pop("example", "")
+    if example and not item["quote"]:
+        found = SequenceMatcher(None, text, example, autojunk=False).find_longest_match()
+        item["quote"] = text[found.a : found.a + found.size].strip()
+    return {"description": example, "instead_of": None, **item}
 
 
 def allowed(said: Items, schema: Mapping[str, Any]) -> Items:

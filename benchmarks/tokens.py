@@ -19,17 +19,20 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import sqlite3
 import subprocess
 import sys
 import tempfile
 import threading
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-sys.path[:0] = [str(Path(__file__).parent.parent), str(Path(__file__).parent.parent / "tests")]
+sys.path.insert(0, str(Path(__file__).parent.parent))
+sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
 from counting import counter
 from openai_stub import Answer, OpenAIStub, Served
@@ -83,9 +86,8 @@ class Measured:
     text_tokens: int
     counts: Counter[str]
     estimate: dict[str, Any]
-    report: dict[str, Any]
+    windows: dict[str, int]  # by status
     ledger: dict[str, Any]
-    windows: int = field(default=0)
 
     @property
     def prompt_tokens(self) -> int:
@@ -106,6 +108,10 @@ class Measured:
         }
 
     @property
+    def ledger_tokens(self) -> int:
+        return sum(self.ledger[name] for name in ("input_tokens", "output_tokens", "lost_tokens"))
+
+    @property
     def estimate_error(self) -> float:
         return float(self.estimate["prompt_tokens"] / self.counts["read"] - 1)
 
@@ -114,10 +120,10 @@ class Measured:
         found = []
         if self.ratio > MOST_RATIO:
             found.append(f"a prompt is {self.ratio:.2f} times its text, more than {MOST_RATIO}")
-        if self.counts["calls"] != self.report["windows"] or self.report["failed"] or self.report["left"]:
-            found.append(f"{self.counts['calls']} calls for {self.report['windows']} windows")
-        if self.ledger["tokens"] != self.counts["charged"]:
-            found.append(f"the ledger says {self.ledger['tokens']:,} tokens, the server {self.counts['charged']:,}")
+        if self.windows != {"done": self.counts["calls"]}:
+            found.append(f"{self.counts['calls']} calls for these windows: {self.windows}")
+        if self.ledger_tokens != self.counts["charged"]:
+            found.append(f"the ledger says {self.ledger_tokens:,} tokens, the server {self.counts['charged']:,}")
         if abs(self.estimate_error) > ESTIMATE_ERROR:
             found.append(f"the estimate of prompts is off by {self.estimate_error:+.0%}")
         return found
@@ -149,11 +155,13 @@ def measure(data: Path, count: Callable[[str], int], charges_schema: bool) -> Me
         run(folder, user, "init", "--template", SCHEMA)
         run(folder, user, "add", str(vault))
         estimate = json.loads(run(folder, user, "extract", "-m", MODEL, "--estimate", "--json"))
-        report = json.loads(run(folder, user, "extract", "-m", MODEL, "--yes", "--json"))
+        run(folder, user, "extract", "-m", MODEL, "--yes")
+        with closing(sqlite3.connect(folder / "kb.db")) as connection:
+            states = dict(connection.execute("SELECT status, count(*) FROM kg_extractions GROUP BY status").fetchall())
         ledger = json.loads(run(folder, user, "spend", "--json"))["total"]
         if model.seen.unknown:
             raise SystemExit(f"{len(model.seen.unknown)} chunks in the prompts are of no note")
-        return Measured(sum(count(note(p)) for p in passages), server.counts, estimate, report, ledger)
+        return Measured(sum(count(note(p)) for p in passages), server.counts, estimate, states, ledger)
 
 
 def described(of: Measured, tokenizer: str, charges_schema: bool) -> str:
@@ -174,9 +182,9 @@ def described(of: Measured, tokenizer: str, charges_schema: bool) -> str:
         table(["what", f"tokens ({tokenizer})", "per token of text"], rows),
         "",
         f"- Gate: prompts at most {MOST_RATIO} times the text, one call a window: {of.ratio:.2f} times, "
-        f"{counts['calls']} calls for {of.report['windows']} windows.",
+        f"{counts['calls']} calls for {sum(of.windows.values())} windows.",
         f"- The server {'charges' if charges_schema else 'does not charge'} for JSON schemas. It counted "
-        f"{counts['charged']:,} tokens in all, the ledger {of.ledger['tokens']:,}.",
+        f"{counts['charged']:,} tokens in all, the ledger {of.ledger_tokens:,}.",
         f"- Estimated before the run: {of.estimate['prompt_tokens']:,} tokens of prompts, {of.estimate_error:+.1%} of "
         f"what was charged ({counts['read']:,}); {of.estimate['output_tokens']:,} of replies"
         f"{', a guess' if of.estimate['guessed'] else ''} ({counts['completion']:,}).",

@@ -180,12 +180,14 @@ class KnowledgeBase:
         earlier one stopped.
         """
         from .extract.extract import extract
+        from .review.proposals import revalidate
         from .sources.ingest import silent
 
         report = extract(
             self.connection, self.settings, caller, options or self._extract_options(), two_step, progress or silent,
             caller.stop,
         )  # fmt: skip
+        revalidate(self.connection, self.settings)
         report.warnings += self._embed_names(progress)
         return report
 
@@ -250,11 +252,33 @@ class KnowledgeBase:
 
         return search(self.connection, question, **options)
 
-    def ask(self, question: str, **options: Any) -> Answer:
-        """The best evidence for a question with citations (answer/ask.py has the options)."""
+    def ask(
+        self,
+        question: str,
+        *,
+        caller: Caller | None = None,
+        deep: bool = False,
+        deep_windows: int = 4,
+        progress: Progress | None = None,
+        **options: Any,
+    ) -> Answer:
+        """The answer to a question, with citations (answer/ask.py has the options).
+
+        Without ``caller`` it is the best evidence. ``deep`` has the model first read those of the best chunks that it
+        has not read, in at most ``deep_windows`` calls.
+        """
         from .answer.ask import ask
 
-        return ask(self.connection, question, **options)
+        if not deep:
+            return ask(self.connection, question, caller=caller, **options)
+        if caller is None:
+            raise ValueError("Reading before the answer takes a model: deep=True needs a caller.")
+        model = caller
+
+        def deepen(chunks: Sequence[int]) -> ExtractReport:
+            return self.deepen(model, question, chunks, deep_windows, progress)
+
+        return ask(self.connection, question, caller=model, deepen=deepen, **options)
 
     # -- schema and settings -----------------------------------------------------
 

@@ -147,7 +147,7 @@ class Caller:
         self._wait(self._not_before - time.monotonic())
         reservation = self.ledger.reserve_in_turn(
             request.purpose, self.model_id, request.estimate, request.limit, request.extraction,
-            patience=self.timeout, check=self._check,
+            patience=self.timeout, check=partial(self._wait, 0),
         )  # fmt: skip
         started, received, shown = time.monotonic(), False, False
         try:
@@ -223,12 +223,7 @@ class Caller:
 
     def _wait(self, seconds: float) -> None:
         """Wait, unless or until the run is told to stop."""
-        if seconds > 0:
-            self.stop.wait(seconds)
-        self._check()
-
-    def _check(self) -> None:
-        if self.stop.is_set():
+        if self.stop.wait(max(0.0, seconds)):
             raise Stopped("stopped before the model was asked")
 
     def _warn(self, message: str) -> None:

@@ -26,6 +26,12 @@ class Settings:
     extraction_mode: str = "suggest"
     """What a model may write: types of the schema and proposals (suggest), of the schema alone (strict), any (open)."""
 
+    min_confidence: float = 0.8
+    """How confident models have to be together of a type they propose, for it to reach review."""
+
+    min_support: int = 2
+    """How many documents have to ask for a type that models propose, for it to reach review."""
+
     names: str = "phrases"
     """How names are found in text: our rules, or another finder that is installed (facts/finders.py)."""
 

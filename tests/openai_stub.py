@@ -146,9 +146,8 @@ def _respond(handler: BaseHTTPRequestHandler, stub: OpenAIStub, body: dict[str, 
         return
     handler.send_response(200)
     handler.send_header("Content-Type", "text/event-stream")
-    handler.send_header("Connection", "close")
+    handler.send_header("Transfer-Encoding", "chunked")
     handler.end_headers()
-    handler.close_connection = True
     words = re.findall(r"\S*\s*", answer.text)[:-1]
     for word in words[: len(words) // 2] if answer.cut else words:
         delta = {"index": 0, "delta": {"role": "assistant", "content": word}, "finish_reason": None}
@@ -159,11 +158,16 @@ def _respond(handler: BaseHTTPRequestHandler, stub: OpenAIStub, body: dict[str, 
     _event(handler, {**named, "object": "chat.completion.chunk", "choices": [end]})
     if answer.usage and body.get("stream_options", {}).get("include_usage"):
         _event(handler, {**named, "object": "chat.completion.chunk", "choices": [], "usage": usage})
-    handler.wfile.write(b"data: [DONE]\n\n")
+    _chunk(handler, b"data: [DONE]\n\n")
+    _chunk(handler, b"")
 
 
 def _event(handler: BaseHTTPRequestHandler, value: dict[str, Any]) -> None:
-    handler.wfile.write(b"data: " + json.dumps(value).encode() + b"\n\n")
+    _chunk(handler, b"data: " + json.dumps(value).encode() + b"\n\n")
+
+
+def _chunk(handler: BaseHTTPRequestHandler, content: bytes) -> None:
+    handler.wfile.write(f"{len(content):x}\r\n".encode() + content + b"\r\n")
     handler.wfile.flush()
 
 

@@ -251,7 +251,7 @@ def environment(
 
 
 def from_json(value: Any) -> Any:
-    """An item as JSON: a text, {"status": 429, "retry_after": 1}, {"hang": true}, {"delay": 1, "then": …}, {"json": …}."""
+    """A text, {"status": 429, "retry_after": 1}, {"hang": true}, {"delay": 1, "then": …} or {"json": …} as an item."""
     if not isinstance(value, dict):
         return str(value)
     if "status" in value:

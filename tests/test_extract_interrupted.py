@@ -66,7 +66,7 @@ def place(tmp_path: Path) -> Iterator[Place]:
 def rows_of(database: Path) -> dict[str, list[tuple[object, ...]]]:
     with KnowledgeBase.open(database) as kb:
         assert kb.check() == []
-        return natural(kb)
+        return {table: rows for table, rows in natural(kb).items() if table != "kg_sources"}  # its folder is another
 
 
 @pytest.fixture(scope="module")
@@ -180,7 +180,7 @@ def test_datasette_is_open_during_a_run_of_eight_workers(place: Place) -> None:
         process = place.start("--workers", "8")
         pages = writes = 0
         while process.poll() is None:
-            response = await datasette.client.get("/kb/-/graphrag")
+            response = await datasette.client.get("/kb/-/graph")
             assert response.status_code == 200, response.text[:500]
             pages += 1
             await database.execute_write(

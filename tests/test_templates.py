@@ -54,9 +54,9 @@ EXAMPLES = {
         (("Ravi", "person"), "born", "12 August 1988"),
     ),
     "encyclopedia": (
-        "The Obra flows into the Warta after 254 km.",
-        (("Obra", "landform"), "flows into", ("Warta", "landform")),
-        (("Obra", "landform"), "length", "254 km"),
+        "Ilse Brandt directed the film Low Tide, released in 1931.",
+        (("Ilse Brandt", "person"), "directed", ("Low Tide", "work")),
+        (("Low Tide", "work"), "released", "1931"),
     ),
     "engineering-notes": (
         "Pump P3 is part of the cooling loop and weighs 41 kg.",
@@ -96,6 +96,29 @@ def test_shipped_lists_are_small_and_described(name: str) -> None:
     for item in (*template.entity_types, *template.relations, *template.attributes):
         assert item.description.endswith("."), item.name
         assert item.name == fold_identifier(item.name)
+
+
+def test_encyclopedia_has_the_types_of_the_recorded_readings() -> None:
+    """The readings that benchmarks replay were made under exactly these types."""
+    template = load_template("encyclopedia")
+    assert [item.name for item in template.entity_types] == (
+        "person organization place event work group award product concept".split()
+    )
+    assert [item.name for item in template.relations] == (
+        """child_of spouse_of sibling_of relative_of student_of born_in died_in buried_in lives_in citizen_of member_of
+        works_for educated_at founded leads directed wrote produced acted_in performed composed created published_by
+        based_on about part_of located_in country_of_origin capital_of participated_in occurred_in preceded_by won
+        owned_by related_to""".split()
+    )
+    assert [item.name for item in template.attributes] == (
+        """birth_date death_date start_date end_date release_date nationality occupation title genre language population
+        area cause_of_death description""".split()
+    )
+    ends = {r.name: (r.domain, r.range) for r in template.relations}
+    assert ends["member_of"] == (("person",), ("organization", "group"))
+    assert ends["founded"] == (("person", "organization"), ("organization", "work"))
+    assert ends["performed"] == (("person", "group"), ("work",))
+    assert ends["part_of"] == ends["related_to"] == ends["preceded_by"] == ((), ())
 
 
 @pytest.mark.parametrize("name", SHIPPED)

@@ -13,16 +13,18 @@ their numbered brackets turned round, so that no ``[n]`` in its prompt is a pass
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Collection, Iterator
 
 __all__ = ["CITATION", "UNFINISHED", "disarmed", "pieces", "read", "without"]
 
 _OPEN, _CLOSE = "[\\[［【〔]", "[\\]］】〕]"
 _GAP = r"[^\S\n]*"  # a citation stands on one line
-_BEFORE = r"(?:[#^№]|(?:passages?|sources?|refs?|references?|notes?|citations?|chunks?|facts?|no|n|p)\b[.:]?|[np])"
-_ONE = rf"(?:{_BEFORE}{_GAP})?\d+"
+_BEFORE = r"(?:[#^№]|(?:passages?|sources?|refs?|references?|notes?|citations?|chunks?|facts?|no|n)\b[.:]?|n)"
+_DIGIT = "[\\d⁰¹²³⁴-⁹₀-₉①-⑳❶-❿]"
+_ONE = rf"(?:{_BEFORE}{_GAP})?{_DIGIT}+"
 _AND = r"(?:[,;、，；&/+]|and\b|und\b|et\b|y\b|e\b|og\b|och\b|en\b)"
-_RANGE = r"(?:[-–—~〜]|to\b)"
+_RANGE = r"(?:[-‑–—~〜]|to\b)"
 
 CITATION = re.compile(
     rf"{_OPEN}{{1,2}}{_GAP}(?P<numbers>{_ONE}(?:{_GAP}{_RANGE}{_GAP}{_ONE}|(?:{_GAP}{_AND}{_GAP}{_ONE})+)?){_GAP}[,;.]?{_GAP}"
@@ -30,10 +32,10 @@ CITATION = re.compile(
     re.IGNORECASE,
 )
 #: The beginning of a citation that was never finished, at the end of a text.
-UNFINISHED = re.compile(rf" ?{_OPEN}+ ?{_BEFORE}?[\s\d,;、，；&/+.:#^~〜–—-]*\Z", re.IGNORECASE)
+UNFINISHED = re.compile(rf" ?{_OPEN}+ ?{_BEFORE}?(?:{_DIGIT}|[\s,;、，；&/+.:#^~〜–—-])*\Z", re.IGNORECASE)
 
-_NUMBER = re.compile(r"\d+")
-_LEFT_RANGE = re.compile(rf"\d{_GAP}{_RANGE}", re.IGNORECASE)
+_NUMBER = re.compile(f"{_DIGIT}+")
+_LEFT_RANGE = re.compile(rf"{_DIGIT}{_GAP}{_RANGE}", re.IGNORECASE)
 
 
 def read(match: re.Match[str], known: Collection[int]) -> tuple[list[int], int]:
@@ -45,11 +47,16 @@ def read(match: re.Match[str], known: Collection[int]) -> tuple[list[int], int]:
     (([2], 1), ([1, 2, 3], 0))
     """
     written = match["numbers"]
-    numbers = [int(digits[:12]) for digits in _NUMBER.findall(written)]
+    numbers = [_value(digits[:12]) for digits in _NUMBER.findall(written)]
     if len(numbers) == 2 and _LEFT_RANGE.search(written) and set(numbers) <= set(known):
         numbers = [n for n in sorted(known) if min(numbers) <= n <= max(numbers)]
     there = [n for n in dict.fromkeys(numbers) if n in known]
     return there, len(numbers) - sum(n in known for n in numbers)
+
+
+def _value(digits: str) -> int:
+    """The number that digits of any script make, raised and encircled ones too."""
+    return int("".join(str(int(unicodedata.numeric(digit))) for digit in digits))
 
 
 def pieces(text: str) -> Iterator[tuple[str, re.Match[str] | None]]:

@@ -56,7 +56,7 @@ ASKED = """
 """
 RELATIONS = "SELECT kind, item FROM kg_counts WHERE kind IN ('relation', 'attribute') ORDER BY n DESC, item LIMIT 2000"
 EVIDENCE = """
-    SELECT e.quote, e.chunk, e.start, c.line, c.text, d.uri
+    SELECT e.chunk, e.start, e.end, c.line, c.text, d.uri
     FROM kg_evidence e
     CROSS JOIN kg_chunks c ON c.id = e.chunk
     CROSS JOIN kg_documents d ON d.id = c.document
@@ -78,6 +78,9 @@ class Fact:
     uri: str
     line: int
     number: int | None  # of the citation it stands in
+    chunk: int
+    start: int  # of the quote, in code points of the chunk
+    end: int
 
 
 def joining(
@@ -112,5 +115,6 @@ def _with_quote(connection: sqlite3.Connection, row: sqlite3.Row, cited: Mapping
     stated = connection.execute(sql, {"fact": fact, "chunks": json.dumps(sorted(cited))}).fetchone()
     if stated is None:
         return None
-    quote, chunk, start, line, text, uri = stated
-    return Fact(kind, head, relation, tail, quote, uri, line + text.count("\n", 0, start), cited.get(chunk))
+    chunk, start, end, line, text, uri = stated
+    line += text.count("\n", 0, start)
+    return Fact(kind, head, relation, tail, text[start:end], uri, line, cited.get(chunk), chunk, start, end)

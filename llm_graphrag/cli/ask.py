@@ -1,26 +1,39 @@
-"""``llm graphrag ask``: the evidence for a question, cited."""
+"""``llm graphrag ask``: the evidence for a question, or a model's answer out of it, cited."""
 
 from __future__ import annotations
 
 import os
 import sys
-from dataclasses import asdict
+from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from .options import database_option, errors_in_one_line, json_option, open_knowledge_base
+from .answer_printer import Printer
+from .model_options import ModelChoice, model_options
+from .options import (
+    EXIT_BUDGET,
+    EXIT_INTERRUPTED,
+    EXIT_SKIPPED,
+    database_option,
+    errors_in_one_line,
+    json_option,
+    open_knowledge_base,
+)
 
 if TYPE_CHECKING:
-    from ..answer.ask import Answer, Citation
-    from ..answer.facts import Fact
+    from ..answer.ask import Answer, Trouble
+    from ..models import Caller
+
+MODEL_HELP = "A model of llm, or an alias, that answers from the passages. Without it no model is asked."
 
 
 @click.command()
 @click.argument("question")
 @database_option
-@click.option("-k", "--k", "k", type=click.IntRange(1, 100), default=5, show_default=True, help="How many passages.")
+@click.option("-k", "--k", "k", type=click.IntRange(1, 100), help="How many passages.  [default: 5; 10 for a model]")
 @click.option(
     "--where", metavar="SQL", help="Only documents that meet this SQL condition, such as \"folder = 'work'\"."
 )
@@ -28,89 +41,129 @@ if TYPE_CHECKING:
 @click.option("--since", metavar="DATE", help="Only documents updated on this day or later.")
 @click.option("--strict", is_flag=True, help="Refuse if a note to be cited has changed or is gone since it was read.")
 @click.option("--no-vectors", is_flag=True, help="Compare words and names only, not meaning.")
-@click.option("--no-llm", is_flag=True, help="Show the evidence and ask no model; so far the only way.")
-@click.option("--no-log", is_flag=True, help="Do not keep the question and its answer in the knowledge base.")
+@model_options
+@click.option("--deep", is_flag=True, help="Have the model first read the best passages it has not read (extract).")
+@click.option(
+    "--deep-windows",
+    type=click.IntRange(1, 100),
+    default=4,
+    show_default=True,
+    help="At most this many, one call each.",
+)
+@click.option("--no-stream", is_flag=True, help="Print the answer when it is complete, not sentence by sentence.")
+@click.option("--no-llm", is_flag=True, help="Ask no model, even where -m is given: show the evidence.")
+@click.option(
+    "-n",
+    "--no-log",
+    is_flag=True,
+    help="Keep the question and its answer neither in the knowledge base nor in llm's log.",
+)
 @json_option
 @errors_in_one_line
 def ask(
     question: str,
     database: Path,
-    k: int,
-    where: str | None,
-    tag: str | None,
-    since: str | None,
-    strict: bool,
-    no_vectors: bool,
+    model: ModelChoice,
     no_llm: bool,
+    deep: bool,
+    deep_windows: int,
+    no_stream: bool,
     no_log: bool,
+    no_vectors: bool,
     as_json: bool,
+    **options: Any,
 ) -> None:
-    """Show the evidence for a question: cited passages, and the facts that join them.
+    """Answer a question with cited passages.
 
-    Each citation gives the document, the heading, the line and the sentence as it
-    stands there. If the notes do not seem to hold an answer, that is said first, and
-    what is nearest to the question is shown. A QUESTION of - is read from standard
-    input. No model is asked.
+    Without a model the evidence is shown: the passages that fit best, and the facts
+    that join them. Each citation gives the document, the heading, the line and the
+    sentence as it stands there. If the notes do not seem to hold an answer, that is
+    said first. A QUESTION of - is read from standard input.
+
+    With -m MODEL the passages are sent to that model, in one call, and it answers
+    from them. Every citation is checked before it is printed, and a sentence that
+    no passage supports is marked; if none is supported, the evidence is shown.
+    Nothing is asked of a model unless -m is given.
+
+    Exit status: 0 answered, or nothing to answer from; 1 the model failed; 3
+    answered, but not all was read that --deep was to read; 4 the budget did not
+    allow the call. In all cases the evidence is shown.
 
     \b
     Examples:
       llm graphrag ask "Who repaired the harbour clock?"
       llm graphrag ask "What did we agree with the printer?" --tag work -k 3
       echo "Where is the Heron kept?" | llm graphrag ask - --json
+      llm graphrag ask "Who repaired the Heron?" -m gpt-4o-mini --budget 0.01usd
+      llm graphrag ask "Who paid for the dome?" -m qwen2.5 --deep
     """
     if question == "-":
         question = sys.stdin.buffer.read().decode("utf-8", "replace").strip()
-    log = not no_log and os.access(database, os.W_OK) and os.access(database.resolve().parent, os.W_OK)
-    with open_knowledge_base(database, readonly=not log) as kb:
-        answer = kb.ask(
-            question, k=k, where=where, tag=tag, since=since, strict=strict, vectors=not no_vectors, log=log
+    model = _checked(model, no_llm, no_log, deep)
+    log = not no_log and _writable(database)
+    printer = Printer(stream=not (no_stream or as_json))
+    with open_knowledge_base(database, readonly=not (model.name or log)) as kb, ExitStack() as stack:
+        caller, trouble = _caller(model, kb.path, stack)
+        if caller is not None:
+            options |= {"caller": caller, "on_text": printer.on_text, "deep": deep, "deep_windows": deep_windows}
+            options["progress"] = printer.progress if deep else None
+            printer.wait_for(model)
+        answer = kb.ask(question, vectors=not no_vectors, log=log, **options)
+        answer = replace(answer, trouble=answer.trouble or trouble)
+    printer.finish(answer, as_json)
+    if status := _exit_status(answer):
+        sys.exit(status)
+
+
+def _checked(model: ModelChoice, no_llm: bool, no_log: bool, deep: bool) -> ModelChoice:
+    """The model to be asked, no name if none is; raises UsageError for options that need one."""
+    from ..ledger import Budget
+
+    given = {
+        "--deep": deep,
+        "-o": model.options,
+        "--key": model.key,
+        "--budget": model.budget,
+        "--soft-budget": model.soft,
+    }
+    if model.name is None:
+        for option, value in given.items():
+            if value:
+                raise click.UsageError(f"{option} is for a model, and none is asked. Name one: -m MODEL")
+    if model.budget:
+        try:
+            Budget.parse(model.budget)
+        except ValueError as error:
+            raise click.BadParameter(str(error), param_hint="--budget") from error
+    return replace(model, name=None if no_llm else model.name, log=model.log and not no_log)
+
+
+def _writable(database: Path) -> bool:
+    return os.access(database, os.W_OK) and os.access(database.resolve().parent, os.W_OK)
+
+
+def _caller(model: ModelChoice, path: Path, stack: ExitStack) -> tuple[Caller | None, Trouble | None]:
+    """The model, if one is to be asked, or why it cannot be."""
+    if model.name is None:
+        return None, None
+    from ..answer.ask import Trouble
+    from ..models import ModelError
+
+    if not _writable(path):
+        raise click.ClickException(
+            f"{path} cannot be written, and what a model is asked is counted in that file. Leave out -m, or ask a copy:"
+            f" cp {path} copy.db; llm graphrag ask -d copy.db …"
         )
-    if as_json:
-        from .search import dump
-
-        click.echo(dump(asdict(answer), indent=2))
-    else:
-        _print(answer)
+    try:
+        return stack.enter_context(model.caller(path)), None
+    except ModelError as error:
+        return None, Trouble("call", str(error))
 
 
-def _print(answer: Answer) -> None:
-    from ..routes.snippets import visible
-
-    if answer.hint:
-        click.echo(answer.hint)
-    for citation in answer.citations:
-        _citation(citation)
-    if answer.facts:
-        click.echo("How they are joined:")
-    for fact in answer.facts:
-        _fact(fact)
-    searched = answer.searched
-    said = f"Searched {searched.chunks:,} passages of {searched.documents:,} notes and {searched.entities:,} entities"
-    if searched.words:
-        said += f" for {visible(', '.join(searched.words))}"
-    if searched.linked:
-        said += f"; named: {visible(', '.join(searched.linked))}"
-    if searched.unknown:
-        said += f"; not known by name: {visible(', '.join(searched.unknown))}"
-    click.echo(click.style(said + ".", dim=True))
-    late = sorted({visible(c.uri) for c in answer.citations if c.stale})
-    if late:
-        click.echo(f"No longer as it was read: {', '.join(late)}. Bring it up to date with: llm graphrag add", err=True)
+def _exit_status(answer: Answer) -> int:
+    if answer.trouble is not None:
+        return {"budget": EXIT_BUDGET, "interrupted": EXIT_INTERRUPTED}.get(answer.trouble.kind, 1)
+    return EXIT_SKIPPED if answer.deep is not None and (answer.deep.failed or answer.deep.stopped) else 0
 
 
-def _citation(citation: Citation) -> None:
-    from ..routes.snippets import visible
-
-    place = click.style(f"{visible(citation.uri)}:{citation.line}", fg="cyan")
-    heading = f"  {visible(citation.heading)}" if citation.heading else ""
-    stale = click.style(f"  ({citation.stale})", fg="red") if citation.stale else ""
-    click.echo(f"[{citation.number}] {place}{heading}{stale}")
-    click.echo(f"    {visible(citation.quote)}")
-
-
-def _fact(fact: Fact) -> None:
-    from ..routes.snippets import visible
-
-    number = f"[{fact.number}]" if fact.number else f"({visible(fact.uri)}:{fact.line})"
-    click.echo(f"  {visible(fact.head)} —{visible(fact.relation).replace('_', ' ')}→ {visible(fact.tail)} {number}")
-    click.echo(click.style(f"    {visible(fact.quote)}", dim=True))
+next(parameter for parameter in ask.params if parameter.name == "model").help = MODEL_HELP

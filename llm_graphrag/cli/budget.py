@@ -267,12 +267,16 @@ def _remarks(sums: dict[str, Any]) -> list[str]:
     for name, what in (("lost", "Cut off, counted in full"), ("open", "In flight, or left behind by a run that ended")):
         if sums[name]["calls"]:
             amount = f"{shown(sums[name]['tokens'], 'tokens')}, {shown(sums[name]['cost'], 'usd')}"
-            said.append(f"{what}: {sums[name]['calls']:,} calls, {amount}.")
+            said.append(f"{what}: {_calls(sums[name]['calls'])}, {amount}.")
     if sums["released"]["calls"]:
-        said.append(f"Turned away, free: {sums['released']['calls']:,} calls.")
+        said.append(f"Turned away, free: {_calls(sums['released']['calls'])}.")
     if sums["unpriced"]:
-        said.append(f"Without a known price, not in the cost: {sums['unpriced']:,} calls.")
+        said.append(f"Without a known price, not in the cost: {_calls(sums['unpriced'])}.")
     return said
+
+
+def _calls(number: int) -> str:
+    return f"{number:,} call" if number == 1 else f"{number:,} calls"
 
 
 def _print_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:

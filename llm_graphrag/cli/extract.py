@@ -10,8 +10,10 @@ import click
 
 from ..knowledge_base import KnowledgeBase
 from ..sources.files import printable
-from .model_options import EXIT_BUDGET, EXIT_INTERRUPTED, ModelChoice, model_options
+from .model_options import ModelChoice, model_options
 from .options import (
+    EXIT_BUDGET,
+    EXIT_INTERRUPTED,
     EXIT_SKIPPED,
     ProgressLine,
     database_option,
@@ -225,6 +227,8 @@ def _print_report(kb: KnowledgeBase, report: Report, as_json: bool) -> None:
     _print_dropped(report.dropped, report.wishes)
     for error, number in report.errors.most_common(REASONS):
         click.echo(f"Failed, {number:,} ×: {printable(error)}", err=True)
+    if report.halved:
+        click.echo(f"{report.halved:,} windows were asked about again in halves: their replies did not fit.", err=True)
     if report.failed:
         click.echo("Asked again at the next run; llm graphrag status lists them.", err=True)
     for warning in report.warnings:

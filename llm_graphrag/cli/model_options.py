@@ -17,9 +17,6 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-EXIT_BUDGET = 4
-EXIT_INTERRUPTED = 130
-
 
 @dataclass(frozen=True)
 class ModelChoice:

@@ -21,6 +21,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 ENVIRONMENT = "LLM_GRAPHRAG_DB"
 EXIT_SKIPPED = 3  # done, with items that were skipped
+EXIT_BUDGET = 4
+EXIT_INTERRUPTED = 130
 
 
 def default_path() -> Path:
@@ -94,6 +96,9 @@ def errors_in_one_line(command: F) -> F:
             return command(*args, **{name: _decoded(value) for name, value in kwargs.items()})
         except (ValueError, FileNotFoundError, PermissionError) as error:
             raise click.ClickException(str(error)) from error
+        except KeyboardInterrupt:
+            click.echo("Interrupted.", err=True)
+            sys.exit(EXIT_INTERRUPTED)
         except sqlite3.OperationalError as error:
             if "locked" in str(error):
                 message = "The knowledge base is being written by another process. Try again when it has finished."

@@ -1,31 +1,35 @@
 """Asking a model about one window: the call, the check of its reply, and one repair if the reply cannot be used.
 
 Runs in worker threads and touches no table; what came of it goes back as an
-``Outcome``. In the two-step way, for weak local models, entities are asked for first
+``Outcome``. A reply that was cut off at the output limit is not used: the window is
+asked about in two halves. In the two-step way, for weak local models, entities are asked for first
 and then what holds among them; both replies together are the window's reply.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
+from ..calls import Request
 from ..facts.llm import prompt as prompts
 from ..facts.llm.reading import Reading
-from ..facts.llm.reply import ReplyError
-from ..facts.llm.reply_schema import reply_schema
-from ..facts.llm.validate import read
+from ..facts.llm.reply import CUT_OFF, ReplyError
+from ..facts.llm.reply_schema import relations_schema, reply_schema
+from ..facts.llm.validate import listed_entities, read
 from ..facts.llm.window import Window
 from ..facts.template import Template
 from ..ledger import BudgetExceeded
 from ..models import Caller, CallFailed, Reply, Stopped
 from ..text.tokens import count_tokens
 
-__all__ = ["DONE", "FAILED", "FATAL", "REFUSED", "STOPPED", "Outcome", "Reader"]
+__all__ = ["CUT", "DONE", "FAILED", "FATAL", "REFUSED", "STOPPED", "Outcome", "Reader"]
 
-DONE, FAILED, FATAL, REFUSED, STOPPED = "done", "failed", "fatal", "refused", "stopped"
+DONE, CUT, FAILED, FATAL, REFUSED, STOPPED = "done", "cut", "failed", "fatal", "refused", "stopped"
 
 PURPOSE = "extract"
-LEAST_REPLY, REPLY_SHARE = 1_500, 5  # tokens that a reply may have at least, and per token of text
+LEAST_REPLY, REPLY_SHARE = 4_000, 8  # tokens that a reply may have at least, and per token of text
 PASSING = (408, 409, 425, 429)  # statuses after which another time may do better
 REPAIR = """
 Your last reply could not be used: {error}. Reply again, with the JSON object alone."""
@@ -44,7 +48,6 @@ class Outcome:
     calls: int = 0
     input_tokens: int = 0
     output_tokens: int = 0
-    cut: bool = False  # the reply was cut off at the output limit
 
 
 @dataclass(frozen=True)
@@ -55,7 +58,7 @@ class Reader:
     schema: Template
     mode: str
     two_step: bool = False
-    reply_tokens: int = 8_000  # most tokens of a reply
+    reply_tokens: int = 16_000  # most tokens of a reply
     system: str = field(init=False)
 
     def __post_init__(self) -> None:
@@ -69,6 +72,11 @@ class Reader:
         """The longest reply that is asked for, in tokens."""
         text = sum(count_tokens(chunk.text) for chunk in window.chunks)
         return min(self.reply_tokens, max(LEAST_REPLY, REPLY_SHARE * text))
+
+    def request(self, window: Window) -> Request:
+        """The call about a window, as it would be made; of two, the first."""
+        schema = self._schema(window)
+        return Request(PURPOSE, self.system, prompts.window_prompt(window), schema, self.most(window))
 
     def ask(self, extraction: int, window: Window) -> Outcome:
         """Everything that can go wrong with a call is in the outcome; what is raised is a bug."""
@@ -85,35 +93,53 @@ class Reader:
         return outcome
 
     def _ask(self, window: Window, outcome: Outcome) -> None:
-        text = prompts.window_prompt(window)
+        text, schema, first = prompts.window_prompt(window), self._schema(window), ""
         if self.two_step:
-            first = self._call(prompts.entities_prompt(window), window, outcome, prompts.ENTITIES)
-            text = prompts.relations_prompt(window, first)
-        reply = self._call(text, window, outcome)
+            asked = prompts.entities_prompt(window)
+            first = self._call(asked, self._schema(window, prompts.ENTITIES), window, outcome)
+            named = listed_entities(first, window, self.schema, self.mode)
+            text = prompts.relations_prompt(window, named)
+            if schema is not None:
+                schema = relations_schema(self.schema, self.mode, len(window.chunks), named)
+        self._call(text, schema, window, outcome, first)
         try:
-            self._read(reply, window, outcome)
+            self._read(window, outcome)
         except ReplyError as error:
-            again = self._call(text + REPAIR.format(error=error), window, outcome)
+            if _was_cut(str(error)) and len(window.chunks) > 1:
+                outcome.kind = CUT
+                return
+            self._call(text + REPAIR.format(error=error), schema, window, outcome, first)
             try:
-                self._read(again, window, outcome)
+                self._read(window, outcome)
             except ReplyError as last:
                 outcome.error = str(last)
 
-    def _call(self, text: str, window: Window, outcome: Outcome) -> str:
+    def _schema(self, window: Window, part: str = prompts.ALL) -> Mapping[str, Any] | None:
+        """What bounds the reply, for models that can be bounded; the prompt says the same to the others."""
+        if not self.caller.supports_schema:
+            return None
+        return reply_schema(self.schema, self.mode, len(window.chunks), part)
+
+    def _call(
+        self, text: str, schema: Mapping[str, Any] | None, window: Window, outcome: Outcome, before: str = ""
+    ) -> str:
         reply: Reply = self.caller.call(
-            PURPOSE,
-            self.system,
-            text,
-            schema=reply_schema(self.schema, self.mode, len(window.chunks)),
-            max_output=self.most(window),
-            extraction=outcome.extraction,
+            PURPOSE, self.system, text, schema, max_output=self.most(window), extraction=outcome.extraction
         )
         outcome.calls += 1
         outcome.input_tokens += reply.input_tokens
         outcome.output_tokens += reply.output_tokens
-        outcome.reply = reply.text
+        outcome.reply = f"{before}\n{reply.text}" if before else reply.text
         return reply.text
 
-    def _read(self, reply: str, window: Window, outcome: Outcome) -> None:
-        outcome.reading = read(reply, window, self.schema, self.mode)
-        outcome.kind, outcome.error = DONE, ""
+    def _read(self, window: Window, outcome: Outcome) -> None:
+        """Check what was replied; a reply that was cut off is used only where the window cannot be smaller."""
+        reading = read(outcome.reply or "", window, self.schema, self.mode)
+        if len(window.chunks) > 1 and any(item.kind == "reply" and _was_cut(item.reason) for item in reading.dropped):
+            outcome.kind = CUT
+            return
+        outcome.reading, outcome.kind, outcome.error = reading, DONE, ""
+
+
+def _was_cut(reason: str) -> bool:
+    return reason.startswith(CUT_OFF)

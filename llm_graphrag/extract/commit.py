@@ -9,6 +9,7 @@ from ..store import counts, extractions
 from ..store.connection import SameFile, transaction
 from ..store.entities import Names
 from ..store.model_claims import put_model_claims, remove_model_claims
+from ..store.proposals import put_wishes
 from ..store.settle import Settlement
 
 
@@ -33,6 +34,7 @@ class Committer:
                 claims = [claim for claim in reading.claims if claim.number in chunks]
                 remove_model_claims(self.connection, self.settlement, [chunk for chunk, _ in chunks.values()])
                 kept = put_model_claims(self.connection, self.settlement, claims, chunks, extraction, schema_version)
+                put_wishes(self.connection, extraction, reading.wishes, chunks)
                 self.settlement.finish()
                 counts.mark_stale(self.connection)
                 extractions.finish(self.connection, extraction, reply, reading.dropped, kept, now)

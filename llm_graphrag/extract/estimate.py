@@ -6,9 +6,7 @@ import sqlite3
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from ..facts.llm.prompt import window_prompt
 from ..facts.llm.window import Window, WindowChunk
-from ..ledger import estimate_prompt_tokens
 from ..store import extractions
 from ..store.extractions import Candidate
 from ..store.model_calls import reply_share
@@ -68,7 +66,7 @@ def estimate(connection: sqlite3.Connection, windows: Iterable[Window], reader: 
     caller, found = reader.caller, list(windows)
     calibration = caller.ledger.calibration(caller.model_id)
     text = sum(count_tokens(c.text) for window in found for c in window.chunks)
-    prompts = sum(estimate_prompt_tokens(reader.system + window_prompt(w), calibration) for w in found)
+    prompts = round(calibration * sum(reader.request(window).estimate for window in found))
     share = reply_share(connection, PURPOSE, caller.model_id)
     return Estimate(
         windows=len(found),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 import threading
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from ..facts.llm.reply import ReplyError
@@ -77,16 +78,18 @@ class Replayed:
     warnings: list[str] = field(default_factory=list)
 
 
-def replay(connection: sqlite3.Connection, settings: Settings, progress: Progress = silent) -> Replayed:
-    """Read every kept reply again, under the schema and the checks of today; no model is called.
+def replay(
+    connection: sqlite3.Connection,
+    settings: Settings,
+    progress: Progress = silent,
+    windows: Sequence[int] | None = None,
+) -> Replayed:
+    """Read kept replies again, all or those of ``windows``, under the schema and the checks of today; nothing is asked.
 
     A reply that could not be used may now be; one that no longer can is left as it was.
     """
     committer, template, version = Committer(connection), schema.current(connection), schema.version(connection)
-    rows = connection.execute(
-        """SELECT id, reply, status FROM kg_extractions
-           WHERE status IN ('done', 'failed') AND reply IS NOT NULL ORDER BY id"""
-    ).fetchall()
+    rows = extractions.replies(connection, windows)
     report = Replayed(windows=len(rows))
     for number, row in enumerate(rows):
         progress("replies", number, len(rows))
@@ -96,7 +99,7 @@ def replay(connection: sqlite3.Connection, settings: Settings, progress: Progres
         except ReplyError:
             report.failed += 1
             continue
-        report.kept += committer.done(row["id"], reading, row["reply"], version, utc_now())
+        report.kept += committer.done(row["id"], reading, row["reply"], version, row["finished"])
         report.dropped.update(item.reason for item in reading.dropped)
         report.wishes += len(reading.wishes)
     Writer(connection, settings).finish(progress, reparse)

@@ -26,7 +26,7 @@ from ..sources.ingest import utc_now
 from ..store import extractions
 from ..store.connection import transaction
 from ..store.extractions import Asking, Candidate
-from .asking import DONE, FAILED, FATAL, REFUSED, STOPPED, Outcome, Reader
+from .asking import CUT, DONE, FAILED, FATAL, REFUSED, STOPPED, Outcome, Reader
 from .commit import Committer
 from .windows import leading_context, pack
 
@@ -60,6 +60,7 @@ class Report:
     done: int = 0
     failed: int = 0
     left: int = 0
+    halved: int = 0  # windows whose reply did not fit, asked about again in two
     calls: int = 0
     input_tokens: int = 0
     output_tokens: int = 0
@@ -179,9 +180,19 @@ class Run:
         report.calls += outcome.calls
         report.input_tokens += outcome.input_tokens
         report.output_tokens += outcome.output_tokens
-        {DONE: self._done, FAILED: self._failed, REFUSED: self._refuse, FATAL: self._fatal, STOPPED: self._unasked}[
-            outcome.kind
-        ](outcome)
+        take = {
+            DONE: self._done, CUT: self._halve, FAILED: self._failed, REFUSED: self._refuse, FATAL: self._fatal,
+            STOPPED: self._unasked,
+        }  # fmt: skip
+        take[outcome.kind](outcome)
+
+    def _halve(self, outcome: Outcome) -> None:
+        """The reply did not fit: two smaller windows take the place of this one."""
+        with transaction(self.connection):
+            halves = extractions.halve(self.connection, outcome.extraction, self.asking)
+        self._waiting.extendleft(reversed(halves))
+        self.report.windows += len(halves) - 1
+        self.report.halved += 1
 
     def _done(self, outcome: Outcome) -> None:
         assert outcome.reading is not None and outcome.reply is not None

@@ -92,6 +92,20 @@ def plan(connection: sqlite3.Connection, windows: Iterable[Sequence[Candidate]],
     return ids
 
 
+def halve(connection: sqlite3.Connection, extraction: int, asking: Asking) -> list[int]:
+    """Two planned windows in place of one; returns their ids, fewer where its chunks are gone."""
+    rows = connection.execute(
+        """SELECT c.id, c.document, c.seq, c.tokens, d.private FROM kg_extraction_chunks x
+           JOIN kg_chunks c ON c.id = x.chunk JOIN kg_documents d ON d.id = c.document
+           WHERE x.extraction = ? ORDER BY x.number""",
+        [extraction],
+    ).fetchall()
+    chunks = [Candidate(row[0], row[1], row[2], row[3], bool(row[4])) for row in rows]
+    middle = (len(chunks) + 1) // 2
+    connection.execute("DELETE FROM kg_extractions WHERE id = ?", [extraction])
+    return plan(connection, [half for half in (chunks[:middle], chunks[middle:]) if half], asking)
+
+
 def recover(connection: sqlite3.Connection, alive: Callable[[str, str], bool]) -> int:
     """Windows claimed by processes that are gone are planned again; returns how many."""
     rows = connection.execute("SELECT id, claimed_by, started FROM kg_extractions WHERE status = 'claimed'").fetchall()
@@ -128,7 +142,7 @@ def waiting(
     rows = connection.execute(
         """SELECT e.id FROM kg_extractions e
            WHERE CASE WHEN :failed THEN e.status = 'failed'
-                 ELSE e.status = 'planned' OR (e.status = 'failed' AND e.attempts < :most) END
+                 ELSE e.status = 'planned' OR e.ask_again OR (e.status = 'failed' AND e.attempts < :most) END
              AND EXISTS (SELECT 1 FROM kg_extraction_chunks x JOIN kg_chunks c ON c.id = x.chunk
                          WHERE x.extraction = e.id
                            AND (:chunks IS NULL OR c.id IN (SELECT value FROM json_each(:chunks)))
@@ -147,16 +161,17 @@ def claim(connection: sqlite3.Connection, extraction: int, process: str, asking:
     """Take a window for this process; False if another has it, or it is gone."""
     cursor = connection.execute(
         """UPDATE kg_extractions SET status = 'claimed', claimed_by = ?, started = ?, model = ?, prompt_hash = ?,
-             schema_version = ?, mode = ? WHERE id = ? AND status IN ('planned', 'failed')""",
+             schema_version = ?, mode = ? WHERE id = ? AND (status IN ('planned', 'failed')
+               OR (status = 'done' AND ask_again))""",
         [process, now, asking.model, asking.prompt_hash, asking.schema_version, asking.mode, extraction],
     )
     return cursor.rowcount > 0
 
 
 def give_back(connection: sqlite3.Connection, extraction: int) -> None:
-    """A claimed window that was not asked about is planned again."""
+    """A claimed window that was not asked about waits again; one that has been read before still is."""
     connection.execute(
-        """UPDATE kg_extractions SET status = 'planned', claimed_by = NULL, started = NULL
+        """UPDATE kg_extractions SET status = iif(ask_again, 'done', 'planned'), claimed_by = NULL, started = NULL
            WHERE id = ? AND status = 'claimed'""",
         [extraction],
     )
@@ -168,7 +183,7 @@ def finish(
     """A window is done; what other windows said of its chunks no longer counts."""
     connection.execute(
         """UPDATE kg_extractions SET status = 'done', error = NULL, reply = ?, dropped = ?, kept = ?, finished = ?,
-             claimed_by = NULL WHERE id = ?""",
+             claimed_by = NULL, ask_again = 0 WHERE id = ?""",
         [storable(reply), _json([asdict(item) for item in dropped]), kept, now, extraction],
     )
     connection.execute(
@@ -180,11 +195,23 @@ def finish(
 
 
 def fail(connection: sqlite3.Connection, extraction: int, error: str, reply: str | None, now: str) -> None:
-    """A window failed; what was replied, if anything, stays readable."""
+    """A window failed; what was replied, if anything, stays readable. One that has been read before keeps its reply."""
     connection.execute(
-        """UPDATE kg_extractions SET status = 'failed', error = ?, reply = ?, finished = ?, attempts = attempts + 1,
-             claimed_by = NULL WHERE id = ?""",
-        [storable(error), None if reply is None else storable(reply), now, extraction],
+        """UPDATE kg_extractions SET status = iif(ask_again, 'done', 'failed'), error = :error, finished = :now,
+             reply = iif(ask_again, reply, :reply), attempts = attempts + 1, claimed_by = NULL,
+             ask_again = ask_again AND attempts + 1 < :most WHERE id = :id""",
+        {
+            "error": storable(error), "reply": None if reply is None else storable(reply), "now": now,
+            "id": extraction, "most": MAX_FAILURES,
+        },
+    )  # fmt: skip
+
+
+def ask_again(connection: sqlite3.Connection, windows: Iterable[int]) -> None:
+    """Windows that are done are to be asked about once more; what they said stands until then."""
+    connection.executemany(
+        "UPDATE kg_extractions SET ask_again = 1, attempts = 0 WHERE id = ? AND status = 'done'",
+        [[window] for window in windows],
     )
 
 
@@ -205,6 +232,16 @@ def window(connection: sqlite3.Connection, extraction: int, context: str = "") -
         [extraction],
     ).fetchall()
     return Window(tuple(WindowChunk(*row[:7]) for row in rows), context, any(row["private"] for row in rows))
+
+
+def replies(connection: sqlite3.Connection, windows: Sequence[int] | None = None) -> list[sqlite3.Row]:
+    """(id, reply, finished) of all windows that have a reply, or of these."""
+    return connection.execute(
+        """SELECT id, reply, finished FROM kg_extractions
+           WHERE status IN ('done', 'failed') AND reply IS NOT NULL
+             AND (:windows IS NULL OR id IN (SELECT value FROM json_each(:windows))) ORDER BY id""",
+        {"windows": None if windows is None else json.dumps(list(windows))},
+    ).fetchall()
 
 
 def before(connection: sqlite3.Connection, chunk: int) -> str:

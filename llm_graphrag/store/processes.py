@@ -19,7 +19,8 @@ from pathlib import Path
 __all__ = ["AGE_LIMIT", "is_alive", "process_name"]
 
 AGE_LIMIT = timedelta(hours=1)
-"""A row of a process that cannot be looked at counts as left behind after this; twice the longest call of models.py."""
+"""A row of a process that cannot be looked at counts as left behind after this: four times what a call may take, unless
+its time-out was made longer; one that is settled after all is put right (model_calls.settle_call)."""
 
 
 def process_name() -> str:

@@ -46,8 +46,13 @@ def versions(connection: sqlite3.Connection) -> list[sqlite3.Row]:
     return connection.execute("SELECT * FROM kg_schema_versions ORDER BY version DESC").fetchall()
 
 
-def use(connection: sqlite3.Connection, template: Template, actor: str, now: str, note: str = "") -> dict[str, Any]:
-    """Make ``template`` the schema; returns the diff. Nothing is written if it is the schema already."""
+def use(
+    connection: sqlite3.Connection, template: Template, actor: str, now: str, note: str = "", origin: str = "template"
+) -> dict[str, Any]:
+    """Make ``template`` the schema; returns the diff. Nothing is written if it is the schema already.
+
+    ``origin`` says where types come from that the schema did not have: template, user, proposal.
+    """
     wanted = {(kind, item.name): item for kind, item in _items(template)}
     rows = connection.execute("SELECT * FROM kg_types WHERE retired_in IS NULL").fetchall()
     have = {(row["kind"], row["name"]): row for row in rows}
@@ -69,7 +74,7 @@ def use(connection: sqlite3.Connection, template: Template, actor: str, now: str
         for key in have.keys() - wanted.keys():
             connection.execute("UPDATE kg_types SET retired_in = ? WHERE id = ?", [number, have[key]["id"]])
         for kind, item in _items(template):
-            _put(connection, kind, item, number)
+            _put(connection, kind, item, number, origin)
         put_setting(connection, FRONTMATTER, template.frontmatter)
     return diff
 
@@ -103,17 +108,19 @@ def _stored_columns(row: sqlite3.Row) -> dict[str, Any]:
     return lists | {key: row[key] for key in ("description", "list", "symmetric", "inverse", "value_kind")}
 
 
-def _put(connection: sqlite3.Connection, kind: str, item: EntityType | Relation | AttributeType, number: int) -> None:
+def _put(
+    connection: sqlite3.Connection, kind: str, item: EntityType | Relation | AttributeType, number: int, origin: str
+) -> None:
     columns = {key: json.dumps(value) if isinstance(value, list) else value for key, value in _columns(item).items()}
     connection.execute(
         """INSERT INTO kg_types(kind, name, description, aliases, domain, range, list, symmetric, inverse, value_kind,
              origin, added_in)
            VALUES (:kind, :name, :description, :aliases, :domain, :range, :list, :symmetric, :inverse, :value_kind,
-             'template', :number)
+             :origin, :number)
            ON CONFLICT(kind, name) DO UPDATE SET description = excluded.description, aliases = excluded.aliases,
              domain = excluded.domain, range = excluded.range, list = excluded.list, symmetric = excluded.symmetric,
              inverse = excluded.inverse, value_kind = excluded.value_kind, retired_in = NULL""",
-        {"kind": kind, "name": item.name, "number": number, **columns},
+        {"kind": kind, "name": item.name, "number": number, "origin": origin, **columns},
     )
 
 

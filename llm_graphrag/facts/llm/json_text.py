@@ -22,7 +22,7 @@ from typing import Any
 
 import json_repair
 
-__all__ = ["MAX_TEXT", "Found", "Numeral", "Unread", "find_values"]
+__all__ = ["MAX_TEXT", "Found", "Numeral", "Unread", "brief", "find_values", "storable"]
 
 MAX_TEXT = 400_000
 _MAX_PIECE, _MAX_REPAIRED = 3_000, 150_000  # characters of one piece, and of all together
@@ -78,8 +78,9 @@ def find_values(text: str) -> Found:
             return Found((_DECODER.decode(candidate),))
         except (ValueError, RecursionError):
             continue
-    found = _Search(_answer(text)).found()
-    return Found(found.values, (*found.unread, Unread("", True))) if cut else found
+    answer, unfinished = _answer(text)
+    found = _Search(answer).found()
+    return Found(found.values, (*found.unread, Unread("", True))) if cut or unfinished else found
 
 
 def _without_fence(text: str) -> str:
@@ -87,8 +88,8 @@ def _without_fence(text: str) -> str:
     return text[opening.end() : -3].strip(_BLANK) if opening and text.endswith("```") else text
 
 
-def _answer(text: str) -> str:
-    """What stands outside of reasoning. A tag within quotation marks is text."""
+def _answer(text: str) -> tuple[str, bool]:
+    """What stands outside of reasoning, and whether the reply ends in reasoning. A tag in quotation marks is text."""
     kept: list[str] = []
     start, quotes, seen, inside = 0, 0, 0, False
     for tag in _TAG.finditer(text):
@@ -104,7 +105,7 @@ def _answer(text: str) -> str:
             kept.append(text[start : tag.start()])
             inside = True
         quotes = 0
-    return "".join(kept) + ("" if inside else text[start:])
+    return "".join(kept) + ("" if inside else text[start:]), inside
 
 
 # -- strict JSON ----------------------------------------------------------------------
@@ -218,7 +219,7 @@ class _Search:
         before = ""
         at = 0
         for bracket in re.finditer(r"[^\s]", self.rest) if self.rest.count("[") > 1 else ():
-            if bracket.start() >= at and bracket[0] == "[" and before in ("[", ",", "]"):
+            if bracket.start() >= at and bracket[0] == "[" and before in ("[", ","):
                 value, end = self._decode(bracket.start())
                 if isinstance(value, list) and len(value) == 3 and all(isinstance(part, str) for part in value):
                     yield bracket.start(), end, [value]
@@ -229,7 +230,7 @@ class _Search:
         """Objects with members of their own that are in no value, and whether the reply ends open."""
         rest = self.rest.rstrip("`" + _BLANK)
         closed = max(rest.rfind("}"), rest.rfind("\0"))
-        cut = rest.count("{") + rest.count("[") > rest.count("}") + rest.count("]") and not rest.endswith(("}", "]"))
+        cut = rest.count("{") + rest.count("[") > rest.count("}") + rest.count("]")
         reported = False
         for opened in _OPENED.finditer(rest):
             if _MEMBER.match(opened[0]):
@@ -238,3 +239,30 @@ class _Search:
                 yield Unread(opened[0].strip(), last)
         if cut and not reported:
             yield Unread("", True)
+
+
+# -- what is kept of a value that is dropped ------------------------------------------
+
+_MAX_DEPTH, _MAX_LENGTH, _MAX_PARTS = 5, 1_000, 30
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def storable(text: str) -> str:
+    """A text without lone surrogates, which JSON can hold and a database cannot."""
+    return _SURROGATE.sub("\ufffd", text)
+
+
+def brief(item: Any, depth: int = 0) -> Any:
+    """An item as JSON that can be stored: as it was given, but for what is endless, nested for ever or no text."""
+    if isinstance(item, str):
+        text = item if len(item) <= _MAX_LENGTH else item[:_MAX_LENGTH] + "…"
+        return storable(text)
+    if isinstance(item, dict):
+        if depth >= _MAX_DEPTH:
+            return "…"
+        return {brief(str(key)): brief(value, depth + 1) for key, value in list(item.items())[:_MAX_PARTS]}
+    if isinstance(item, list):
+        return "…" if depth >= _MAX_DEPTH else [brief(part, depth + 1) for part in item[:_MAX_PARTS]]
+    if isinstance(item, float):
+        return float(item) if math.isfinite(item) else None
+    return item if isinstance(item, (bool, int)) else None

@@ -86,15 +86,17 @@ def stem(word: str) -> str:
 def same_word(first: str, second: str) -> bool:
     """Whether two stems are one word in two forms: five letters or more, and at most two at the end that differ.
 
-    >>> same_word("german", "germany"), same_word("анна", "анну"), same_word("porto", "portal")
-    (True, False, False)
+    >>> same_word("german", "germany"), same_word("москва", "москвы"), same_word("porto", "portal")
+    (True, True, False)
+    >>> same_word("person1", "person2")
+    False
     """
     if first == second:
         return True
-    shorter = min(len(first), len(second))
-    longer = max(len(first), len(second))
+    shorter, longer = sorted((len(first), len(second)))
     alike = next((i for i in range(shorter) if first[i] != second[i]), shorter)
-    return alike >= 5 and longer - alike <= 2
+    rest = first[alike:] + second[alike:]
+    return alike >= 5 and longer - alike <= 2 and rest.isalpha()
 
 
 @lru_cache(maxsize=5_000)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ...text.normalise import is_blank
-from .json_text import find_values
+from .json_text import brief, find_values
 from .reading import Dropped
 from .reply_items import (
     ATTRIBUTE,
@@ -26,7 +26,6 @@ from .reply_items import (
     RawItem,
     RawProposal,
     RawTriple,
-    brief,
     folded_keys,
     kind_of,
     read_item,
@@ -81,7 +80,7 @@ def parse_reply(text: str) -> RawReply:
     found = find_values(text)
     collector = _Collector()
     for value in found.values:
-        collector.walk(value, bare=len(found.values) == 1)
+        collector.walk(value, bare=True)
     for unread in found.unread:
         collector.drop(REPLY, CUT_OFF if unread.cut else BROKEN, unread.text)
     if not collector.items:

@@ -8,13 +8,13 @@ text here; whether they are any good is for ``validate`` to say.
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from .json_text import Numeral
+from ...text.normalise import is_blank
+from .json_text import Numeral, brief, storable
 
 __all__ = [
     "ATTRIBUTE",
@@ -26,7 +26,6 @@ __all__ = [
     "RawItem",
     "RawProposal",
     "RawTriple",
-    "brief",
     "folded_keys",
     "kind_of",
     "read_item",
@@ -221,7 +220,7 @@ def scalar(value: Any) -> str:
     ('Ana', '1950', 'Ana', '', '')
     """
     if isinstance(value, str):
-        return value.strip()
+        return storable(value).strip()
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, Numeral):
@@ -231,7 +230,7 @@ def scalar(value: Any) -> str:
     if isinstance(value, dict):
         fields = folded_keys(value)
         name = next((fields[key] for key in (*NAME, "text", "value") if isinstance(fields.get(key), str)), "")
-        return str(name).strip()
+        return storable(str(name)).strip()
     return ""
 
 
@@ -254,6 +253,7 @@ def _place(fields: Fields) -> tuple[int | None, str, float | None]:
     evidence = next(iter(_parts(_value(fields, QUOTE))), None)
     within = folded_keys(evidence) if isinstance(evidence, dict) else {}
     quote = _text(within, ("quote", "text", "sentence")) if within else scalar(evidence)
+    quote = "" if is_blank(quote) else quote
     chunk = next((c for source in (fields, within) for p in _parts(_value(source, CHUNK)) if (c := _chunk(p))), None)
     return chunk, quote, _confidence(_value(fields, CONFIDENCE))
 
@@ -279,25 +279,3 @@ def _confidence(value: Any) -> float | None:
 
 def _proposal_kind(fields: Fields, names: Iterable[str]) -> str:
     return next((_PROPOSED[w] for name in names if (w := squashed(scalar(fields.get(name)))) in _PROPOSED), "")
-
-
-# -- what is kept of an item that is dropped --------------------------------------------
-
-_MAX_DEPTH, _MAX_LENGTH, _MAX_PARTS = 5, 1_000, 30
-_SURROGATE = re.compile("[\ud800-\udfff]")
-
-
-def brief(item: Any, depth: int = 0) -> Any:
-    """An item as JSON that can be stored: as it was given, but for what is endless, nested for ever or no text."""
-    if isinstance(item, str):
-        text = item if len(item) <= _MAX_LENGTH else item[:_MAX_LENGTH] + "…"
-        return _SURROGATE.sub("\ufffd", text)
-    if isinstance(item, dict):
-        if depth >= _MAX_DEPTH:
-            return "…"
-        return {brief(str(key)): brief(value, depth + 1) for key, value in list(item.items())[:_MAX_PARTS]}
-    if isinstance(item, list):
-        return "…" if depth >= _MAX_DEPTH else [brief(part, depth + 1) for part in item[:_MAX_PARTS]]
-    if isinstance(item, float):
-        return float(item) if math.isfinite(item) else None
-    return item if isinstance(item, (bool, int)) else None

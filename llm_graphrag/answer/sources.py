@@ -1,0 +1,76 @@
+"""What a model is shown for a question: the passages of a context, and the facts that join them.
+
+Everything has a number to be cited by. A fact whose sentence stands in one of the
+passages goes under its number; the sentence of any other fact becomes a short source of
+its own, as long as these stay within their share of tokens.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import replace
+
+from ..text.tokens import count_tokens
+from .citations import Source
+from .context import Context, Passage
+from .facts import Fact
+
+__all__ = ["FACT_TOKENS", "gather"]
+
+FACT_TOKENS = 800  # on top of the passages
+OVERHEAD = 24  # tokens around a sentence: fences and place
+
+PLACES = """
+    SELECT c.id, c.document, d.uri, d.title, c.heading, c.line, c.text, c.content_hash
+    FROM json_each(:chunks) f
+    CROSS JOIN kg_chunks c ON c.id = f.value
+    CROSS JOIN kg_documents d ON d.id = c.document
+"""
+
+
+def gather(
+    connection: sqlite3.Connection, context: Context, facts: Sequence[Fact], budget: int
+) -> tuple[tuple[Source, ...], tuple[Fact, ...]]:
+    """Return the sources by number, and those facts that have one, with it."""
+    sources = [_shown(passage, context.tokens, budget) for passage in context.passages]
+    others = json.dumps(sorted({fact.chunk for fact in facts if fact.number is None}))
+    rows = {row[0]: row for row in connection.execute(PLACES, {"chunks": others})}
+    numbers: dict[tuple[int, int, int], int] = {}
+    told: list[Fact] = []
+    left = FACT_TOKENS
+    for fact in facts:
+        place = (fact.chunk, fact.start, fact.end)
+        cost = count_tokens(f"{fact.head} {fact.relation} {fact.tail}") + 6
+        if fact.number is None and place not in numbers:
+            cost += count_tokens(fact.quote) + OVERHEAD
+        if cost > left or (fact.number is None and fact.chunk not in rows):
+            continue
+        left -= cost
+        if fact.number is None and place not in numbers:
+            numbers[place] = len(sources) + 1
+            sources.append(_sentence(len(sources) + 1, rows[fact.chunk], fact))
+        told.append(fact if fact.number is not None else replace(fact, number=numbers[place]))
+    return tuple(sources), tuple(told)
+
+
+def _shown(passage: Passage, tokens: int, budget: int) -> Source:
+    """A passage as a source: whole, unless it alone is over the budget; then what stands around its best sentence."""
+    start, end = 0, len(passage.text)
+    if tokens > budget:
+        room = max(passage.end - passage.start, end * budget // tokens)
+        start = max(0, min(passage.start - room // 4, end - room))
+        end = start + room
+    hit = passage.hit
+    return Source(
+        passage.number, hit.chunk, hit.document, hit.uri, hit.title, hit.heading, hit.line, passage.text, start, end,
+        hit.score, passage.content_hash,
+    )  # fmt: skip
+
+
+def _sentence(number: int, row: sqlite3.Row, fact: Fact) -> Source:
+    chunk, document, uri, title, heading, line, text, content_hash = row
+    return Source(
+        number, chunk, document, uri, title, heading, line, text, fact.start, fact.end, 0.0, content_hash
+    )  # fmt: skip

@@ -1,0 +1,153 @@
+"""An answer on a terminal: its sentences as they come, then what each number stands for, and what it cost.
+
+Nothing is printed that a terminal would obey: sentences were cleaned when they were
+checked, and everything else goes through ``routes.snippets.visible``.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+import click
+
+from .options import ProgressLine
+
+if TYPE_CHECKING:
+    from ..answer.ask import Answer, Citation
+    from ..answer.citations import Sentence
+    from ..answer.facts import Fact
+    from .model_options import ModelChoice
+
+__all__ = ["Printer"]
+
+BROKEN_OFF = "(Here the answer broke off: it is not complete. The passages it was made from are:)"
+
+
+class Printer:
+    """Prints an answer: its sentences as they come, unless that is not wanted, and then what it rests on."""
+
+    def __init__(self, stream: bool) -> None:
+        self.on_text = self._say if stream else None
+        self.progress = ProgressLine()
+        self._said = False
+        self._waiting = ""
+
+    def wait_for(self, model: ModelChoice) -> None:
+        """Say on a terminal what is being waited for; it goes when something else is printed."""
+        if sys.stderr.isatty():
+            self._waiting = f"Asking {model.name} …"
+            click.echo(self._waiting, err=True, nl=False)
+
+    def finish(self, answer: Answer, as_json: bool) -> None:
+        self._clear()
+        if as_json:
+            from .search import dump
+
+            click.echo(dump(asdict(answer), indent=2))
+        else:
+            self._print(answer)
+        for line in _troubles(answer):
+            click.echo(line, err=True)
+
+    def _clear(self) -> None:
+        self.progress.close()
+        if self._waiting:
+            click.echo("\r" + " " * len(self._waiting) + "\r", err=True, nl=False)
+            self._waiting = ""
+
+    def _say(self, piece: str) -> None:
+        from ..answer.citations import UNSUPPORTED
+
+        self._clear()
+        marked = piece.endswith(UNSUPPORTED)
+        click.echo(piece.removesuffix(UNSUPPORTED) if marked else piece, nl=False)
+        if marked:
+            click.echo(click.style(UNSUPPORTED, fg="yellow"), nl=False)
+        self._said = True
+
+    def _print(self, answer: Answer) -> None:
+        from ..answer.citations import printed
+
+        if answer.sentences and not self._said:
+            for sentence in answer.sentences:
+                self._say(printed(sentence))
+        if self._said:
+            click.echo(f"\n{BROKEN_OFF}" if answer.trouble else "\n")
+        if answer.hint:
+            click.echo(_visible(answer.hint))
+        for citation in answer.citations:
+            _print_citation(citation, answer.sentences)
+        if answer.facts and not answer.sentences:
+            click.echo("How they are joined:")
+            for fact in answer.facts:
+                _print_fact(fact)
+        for line in _footer(answer):
+            click.echo(click.style(line, dim=True))
+
+
+def _visible(text: str) -> str:
+    from ..routes.snippets import visible
+
+    return visible(text)
+
+
+def _print_citation(citation: Citation, sentences: Sequence[Sentence]) -> None:
+    """Where it stands and what it says; further sentences of the same passage follow, each with its line."""
+    place = click.style(f"{_visible(citation.uri)}:{citation.line}", fg="cyan")
+    heading = f"  {_visible(citation.heading)}" if citation.heading else ""
+    stale = click.style(f"  ({citation.stale})", fg="red") if citation.stale else ""
+    click.echo(f"[{citation.number}] {place}{heading}{stale}")
+    click.echo(f"    {_visible(citation.quote)}")
+    others = {s.start: s for sentence in sentences for s in sentence.citations if s.number == citation.number}
+    for start in sorted(others.keys() - {citation.start}):
+        click.echo(f"    {_visible(others[start].quote)}" + click.style(f"  (line {others[start].line})", dim=True))
+
+
+def _print_fact(fact: Fact) -> None:
+    number = f"[{fact.number}]" if fact.number else f"({_visible(fact.uri)}:{fact.line})"
+    click.echo(f"  {_visible(fact.head)} —{_visible(fact.relation).replace('_', ' ')}→ {_visible(fact.tail)} {number}")
+    click.echo(click.style(f"    {_visible(fact.quote)}", dim=True))
+
+
+def _footer(answer: Answer) -> Iterator[str]:
+    """What was found wanting, what was looked through, and what the model used."""
+    unsupported = [sentence for sentence in answer.sentences if not sentence.supported]
+    if unsupported:
+        reasons = "; ".join(dict.fromkeys(_visible(sentence.why) for sentence in unsupported))
+        yield f"(unsupported) {len(unsupported):,} of {len(answer.sentences):,} sentences: {reasons}."
+    if answer.missing:
+        yield f"Not in the notes, says the model: {_visible(answer.missing)}"
+    searched = answer.searched
+    said = f"Searched {searched.chunks:,} passages of {searched.documents:,} notes and {searched.entities:,} entities"
+    if searched.words:
+        said += f" for {_visible(', '.join(searched.words))}"
+    if searched.linked:
+        said += f"; named: {_visible(', '.join(searched.linked))}"
+    if searched.unknown:
+        said += f"; not known by name: {_visible(', '.join(searched.unknown))}"
+    yield said + "."
+    if answer.deep is not None:
+        yield f"Read before: {answer.deep.windows:,} windows; {answer.deep.facts:,} statements kept."
+    if answer.usage is not None and answer.usage.calls:
+        usage = answer.usage
+        cost = f"${usage.cost:.4f}" if usage.cost is not None else "price not known"
+        calls = "1 call" if usage.calls == 1 else f"{usage.calls:,} calls"
+        tokens = f"{usage.input_tokens:,} tokens in, {usage.output_tokens:,} out"
+        lost = f"; {usage.lost:,} cut off, which may be charged" if usage.lost else ""
+        yield f"{_visible(answer.model or '')}: {calls}{lost}, {tokens}, {cost}."
+
+
+def _troubles(answer: Answer) -> Iterator[str]:
+    """What went wrong, for standard error."""
+    late = sorted({_visible(citation.uri) for citation in answer.citations if citation.stale})
+    if late:
+        yield f"No longer as it was read: {', '.join(late)}. Bring it up to date with: llm graphrag add"
+    deep = answer.deep
+    if deep is not None and (deep.failed or deep.stopped):
+        why = f" It stopped: {_visible(deep.stopped)}" if deep.stopped else ""
+        yield f"Of what was to be read first, {deep.failed:,} of {deep.windows:,} windows failed.{why}"
+    if answer.trouble is not None:
+        yield f"Error: No model has answered, so the evidence is shown. {_visible(answer.trouble.message)}"

@@ -1,0 +1,130 @@
+"""Finding the sentence of a claim that came without a quote, and whether a quote has to do with its claim.
+
+A sentence proves a triple if it names both ends, an attribute if it holds the value and
+names the entity. Prose gives a name once and then says "she", "the film" or the surname: a
+sentence with one end also counts if it has a short form of the other, or a pronoun or the
+word for its type where the other is what the note is about (its title, a heading above, or
+how the chunk begins).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+
+from ...text.normalise import name_key
+from .ends import End
+from .names import short_forms, significant_words, stem
+from .places import Folded, Places, Spot, holds_any, holds_value
+
+__all__ = ["Locator"]
+
+NEITHER = "the quote names neither"
+_REFERS = re.compile(
+    r"\b(?:he|him|his|she|her|hers|it|its|they|them|their|theirs|who|whose|which"
+    r"|sie|ihn|ihm|ihr\w*|elle|ils|elles|leurs?|él|ella|ellos|ellas|он|она|оно|они|его|её|ему|ей|им|их)\b"
+)
+_NOUN = re.compile(r"\b(?:the|this|that)\s(\w+)\b")
+_MAX_WORDS = 400  # characters of what is to be found by its words
+
+Names = Sequence[str]
+Test = Callable[[Folded, int], bool]  # of a sentence and the number of its chunk
+
+
+class Locator:
+    """Looks for sentences in the chunks of one window."""
+
+    def __init__(self, places: Places) -> None:
+        self.places = places
+
+    def both(self, number: int | None, head: End, tail: End) -> Spot | None:
+        """The first sentence that names both ends, in the named chunk or else in any."""
+
+        def named(sentence: Folded, _: int) -> bool:
+            return holds_any(sentence, head.forms) and holds_any(sentence, tail.forms)
+
+        def meant(sentence: Folded, number: int) -> bool:
+            return (holds_any(sentence, tail.forms) and self._refers(sentence, number, head, tail.forms)) or (
+                holds_any(sentence, head.forms) and self._refers(sentence, number, tail, head.forms)
+            )
+
+        return self._first(number, named, meant)
+
+    def value(self, number: int | None, owner: End, value: str, kind: str) -> Spot | None:
+        """The first sentence that holds a value and names its owner, or at least stands in a chunk that does."""
+
+        def named(sentence: Folded, _: int) -> bool:
+            return holds_value(sentence, value, kind) and holds_any(sentence, owner.forms)
+
+        def meant(sentence: Folded, number: int) -> bool:
+            return holds_value(sentence, value, kind) and self._refers(sentence, number, owner, (value,))
+
+        def near(sentence: Folded, number: int) -> bool:
+            about = self.places.is_subject(number, owner.forms) or self.places.stand_in(number, owner.forms)
+            return about and holds_value(sentence, value, kind)
+
+        return self._first(number, named, meant, near)
+
+    def words(self, number: int | None, quote: str) -> Spot | None:
+        """Where a quote for a new type stands; or the sentence with most of its words, if that is half of them.
+
+        A type has no ends that a sentence could be looked for by, and a person reads it before anything comes of it.
+        """
+        if quote and (spot := self.places.quote(number, quote)):
+            return spot
+        words = significant_words(quote[:_MAX_WORDS])
+        best, found = max(2, (len(words) + 1) // 2) - 1, None
+        for other in self.places.order(number):
+            for start, end in self.places.sentences(other):
+                held = sum(map(self.places.slice(other, start, end).has_word, words))
+                if held > best:
+                    best, found = held, Spot(other, start, end, ("located",))
+        return found
+
+    def absent(self, *ends: End) -> str:
+        """The first end that stands nowhere in the window, empty if all stand somewhere."""
+        return next((end.name for end in ends if not self.places.documents_with(end.forms)), "")
+
+    def missing(self, spot: Spot, head: Names, tail: Names, kind: str | None = None) -> str:
+        """What a quote lacks: it has to name one end, and the document both. Empty if it lacks nothing.
+
+        ``kind`` is that of the attribute whose value ``tail`` is, None for a triple.
+        """
+        quote = self.places.slice(spot.number, spot.start, spot.end)
+        in_quote = holds_any(quote, tail) if kind is None else holds_value(quote, tail[0], kind)
+        shorts = [name_key(short) for name in (*head, *(tail if kind is None else ())) for short in short_forms(name)]
+        if not (in_quote or holds_any(quote, head) or any(next(quote.find(short), None) for short in shorts)):
+            return NEITHER
+        if not self.places.stand_in_document(spot.number, head):
+            return head[0]
+        if kind is None:
+            there = self.places.stand_in_document(spot.number, tail)
+        else:
+            there = self.places.value_in_document(spot.number, tail[0], kind)
+        return "" if there else tail[0]
+
+    # -- sentences ----------------------------------------------------------------------
+
+    def _first(self, number: int | None, *tests: Test) -> Spot | None:
+        """The first sentence that passes a test; the named chunk is asked before others, an earlier test first."""
+        for test in tests:
+            for other in self.places.order(number):
+                for start, end in self.places.sentences(other):
+                    if test(self.places.slice(other, start, end), other):
+                        return Spot(other, start, end, ("located",))
+        return None
+
+    def _refers(self, sentence: Folded, number: int, end: End, other: Names) -> bool:
+        """Whether a sentence means somebody without the full name: by a short form; or what the chunk is about.
+
+        A short form that is a word of the ``other`` end's name, as the surname of a parent is, says nothing.
+        """
+        if not self.places.stand_in_document(number, end.forms):
+            return False
+        taken = {word for name in other for word in significant_words(name)}
+        shorts = [name_key(short) for name in end.forms for short in short_forms(name)]
+        if any(next(sentence.find(short), None) for short in shorts if stem(short) not in taken):
+            return True
+        pronoun = _REFERS.search(sentence.text)
+        noun = any(match[1] in end.nouns for match in _NOUN.finditer(sentence.text))
+        return bool(pronoun or noun) and self.places.is_subject(number, end.forms)
