@@ -25,7 +25,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -194,8 +194,12 @@ def main() -> None:
     compared = modes.compare(data / "qa" / "text2kgbench", options.sentences)
     if options.json:
         ranks = {f.name: {key: f.mean(key) for key in ("all@8", "recall@5")} for f in found}
-        run = vars(of) | {"path": str(of.path), "run": vars(of.run), "seen": of.seen.calls}
-        print(json.dumps({**run, "retrieval": ranks, "modes": [asdict(o) for o in compared]}, default=str))
+        run = vars(of) | {
+            "path": str(of.path),
+            "run": {f.name: getattr(of.run, f.name) for f in fields(of.run)},
+            "seen": of.seen.calls,
+        }
+        print(json.dumps({**run, "retrieval": ranks, "modes": [vars(o) for o in compared]}, default=str))
     else:
         print(body := described(of, found) + "\n\n" + modes.described(compared))
         if options.write:

@@ -20,8 +20,9 @@ from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
+sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
-from ontology import from_ontology
+from ontologies import from_ontology
 from proofs import OUTSIDE, proofs
 from question_sets import read_jsonl
 from recorded_model import Items, Reading, RecordedModel, registered
@@ -44,6 +45,7 @@ FREE_ATTRIBUTES = ("mood", "importance", "word_class")
 FREE_TYPES = ("thing_of_note", "expression", "keyword")
 NO_QUOTE = "It has long been common knowledge that both of them were at it together."
 LONGEST_REPLY = 16_000  # with all that is wrong in them, replies are longer than what is allowed otherwise
+CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")  # birthPlace is called "birth place" in the schema
 WORD = re.compile(r"[^\W\d_]{5,}")
 DIFFERENT = ("outside", "reversed", "invented", "unquoted", "misjoined")
 
@@ -86,7 +88,7 @@ def sentence(row: dict[str, Any], schema: Template) -> Sentence | None:
     triples, attributes = [], []
     text = row["text"].casefold()
     for written, said, value in row["triples"]:
-        head, tail = plain(written), plain(value)
+        head, said, tail = plain(written), CAMEL.sub(" ", said), plain(value)
         relation, attribute = schema.resolve_relation(said), schema.resolve_attribute(said)
         if head.casefold() not in text or tail.casefold() not in text or not (relation or attribute):
             return None
@@ -159,7 +161,8 @@ def _wrong_triples(
     others = [r for r in schema.relations if r.name not in said]
     if fitting := [r for r in others if joins(r, *ends)]:
         yield "unquoted", {**triple(of, head, draw.choice(fitting).name, tail), "quote": NO_QUOTE}
-    if misfits := [r for r in others if not joins(r, *ends) and not joins(r, *reversed(ends))]:
+    misfits = [r for r in others if not joins(r, *ends) and not joins(r, *reversed(ends))]
+    if all(ends) and misfits:
         yield "misjoined", triple(of, head, draw.choice(misfits).name, tail)
 
 
@@ -267,6 +270,7 @@ def described(outcomes: Sequence[Outcome]) -> str:
     return (
         "Text2KGBench sentences with their gold facts and as many wrong ones; the last columns are the wrong facts "
         "that were stored, of those in the replies: under a relation or attribute that is not in the schema, with ends "
-        "swapped (what is left joins things of one type, and nothing tells its direction), with a name or a quote that "
-        "is not in the text, between types that the relation does not join.\n\n" + table([*header, *DIFFERENT], rows)
+        "swapped (what is left joins things of one type, or of any, and nothing tells its direction), with a name or a "
+        "quote that is not in the text, between types that the relation does not join.\n\n"
+        + table([*header, *DIFFERENT], rows)
     )

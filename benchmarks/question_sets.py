@@ -100,6 +100,7 @@ def opened(data: Path, path: Path, name: str, made: Made = Made()) -> Set:
     """A set with the knowledge base at ``path``, however that came about."""
     rows = read_jsonl(data / name / "passages.jsonl")
     ids = dict(zip(file_names(rows, made.names), (row["id"] for row in rows), strict=True))
+    KnowledgeBase.open(path).close()  # a file that was kept may be of an older version
     kb = KnowledgeBase.open(path, readonly=True)
     sql = "SELECT c.id, d.path FROM kg_chunks c JOIN kg_documents d ON d.id = c.document"
     passage_of = {chunk: ids[file] for chunk, file in kb.connection.execute(sql)}

@@ -24,7 +24,9 @@ __all__ = [
     "ModelRaised",
     "Reply",
     "Request",
+    "Unsendable",
     "accepted_limit",
+    "begin",
     "limit_of",
     "pieces",
 ]
@@ -123,6 +125,26 @@ class ModelRaised(Exception):
     def __init__(self, error: BaseException) -> None:
         super().__init__(str(error))
         self.error = error
+
+
+class Unsendable(ModelRaised):
+    """The call could not even be put together."""
+
+
+def begin(
+    model: Any,
+    prompt: str,
+    system: str | None,
+    schema: Mapping[str, Any] | None,
+    options: Mapping[str, Any],
+    key: str | None,
+) -> Any:
+    """The response of one of llm's models, not yet asked for: nothing has been sent. Raises Unsendable."""
+    try:
+        stream = bool(model.can_stream)
+        return model.prompt(prompt, system=system, schema=schema, options=dict(options), key=key, stream=stream)
+    except Exception as error:
+        raise Unsendable(error) from error
 
 
 class _Attempt(threading.Thread):

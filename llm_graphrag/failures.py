@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from typing import Any
 
-__all__ = ["CallFailed", "Failure", "ModelError", "Stopped", "failure_of", "seconds_before_next"]
+__all__ = ["CallFailed", "Failure", "ModelError", "ReadElsewhere", "Stopped", "failure_of", "seconds_before_next"]
 
 FIRST_WAIT, LONGEST_WAIT = 1.0, 60.0
 """Seconds before the second attempt, doubled for each further one, with as much again at random; and at most."""
@@ -72,8 +72,18 @@ class Failure:
     retry_after: float | None  # seconds
 
 
+class ReadElsewhere(Exception):
+    """Stands for an exception that was read where it was raised: on another machine, whose classes are not known here."""
+
+    def __init__(self, failure: Failure) -> None:
+        super().__init__(failure.message)
+        self.failure = failure
+
+
 def failure_of(error: BaseException, received: bool) -> Failure:
     """Read an exception; ``received`` says whether a part of the reply had come before it."""
+    if isinstance(error, ReadElsewhere):
+        return error.failure
     chain = list(_chain(error))
     status = next((code for cause in chain if (code := _status(cause)) is not None), None)
     names = [kind.__name__ for cause in chain for kind in type(cause).__mro__]

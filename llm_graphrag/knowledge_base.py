@@ -202,7 +202,7 @@ class KnowledgeBase:
         from .extract.estimate import estimate, windows_to_ask
 
         windows = windows_to_ask(self.connection, options or self._extract_options())
-        return estimate(self.connection, windows, reader)
+        return estimate(windows, reader)
 
     def deepen(
         self, caller: Caller, question: str, chunks: Sequence[int], windows: int = 4, progress: Progress | None = None

@@ -136,10 +136,6 @@ class Ledger:
         with self._lock:
             return _calibration(model_calls.recent_usage(self.connection, model_id, RECENT))
 
-    def estimate_prompt_tokens(self, text: str, model_id: str) -> int:
-        """About how many tokens this model will count for a prompt, by what it has reported so far."""
-        return estimate_prompt_tokens(text, self.calibration(model_id))
-
     def output_ratio(self, purpose: str, model_id: str) -> float | None:
         """Tokens of reply for each of prompt, over this model's calls for a purpose; None before the first."""
         with self._lock:

@@ -23,7 +23,9 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from .calls import DEFAULT_MAX_OUTPUT, LIMIT_OPTIONS, ModelRaised, Reply, Request, accepted_limit, limit_of, pieces
+from .calls import (
+    DEFAULT_MAX_OUTPUT, LIMIT_OPTIONS, ModelRaised, Reply, Request, Unsendable, accepted_limit, begin, limit_of, pieces,
+)  # fmt: skip
 from .failures import CallFailed, Failure, ModelError, Stopped, failure_of, seconds_before_next
 from .ledger import Ledger, Reservation, estimate_prompt_tokens
 from .store.model_calls import OWN_THREAD
@@ -31,14 +33,12 @@ from .store.model_calls import OWN_THREAD
 if TYPE_CHECKING:
     from tenacity import RetryCallState
 
-__all__ = ["CallFailed", "Caller", "ModelError", "Reply", "Stopped", "find_model"]
+__all__ = [
+    "CallFailed", "Caller", "ModelError", "Reply", "Stopped", "find_model", "one_request_a_call", "read_failure",
+]  # fmt: skip
 
 LOG_PATIENCE = 10.0  # seconds that a locked log is waited for
 _LOG_LOCK = threading.Lock()
-
-
-class _Unsendable(ModelRaised):
-    """The call could not even be put together."""
 
 
 class _AttemptFailed(Exception):
@@ -89,7 +89,7 @@ class Caller:
         self.ledger = ledger
         self.key, self.max_output, self.timeout, self.retries = key, max_output, timeout, retries
         self.stop = stop or threading.Event()
-        self.model = _one_request_a_call(find_model(name), timeout)
+        self.model = one_request_a_call(find_model(name), timeout)
         self.model_id: str = self.model.model_id
         self.options = _options(self.model, options or {})
         self.supports_schema = bool(self.model.supports_schema)
@@ -118,9 +118,7 @@ class Caller:
         """
         from tenacity import Retrying, retry_if_exception, stop_after_attempt
 
-        asked = Request(purpose, system, prompt, schema, self._limit(max_output), on_text, extraction)
-        takes_system = getattr(self.model, "allows_system_prompt", True)
-        request = asked.fitted(schema=self.supports_schema, system=takes_system)
+        request = self.as_sent(Request(purpose, system, prompt, schema, max_output, on_text, extraction))
         numbers = itertools.count(1)
         retrying = Retrying(
             stop=stop_after_attempt(self.retries + 1),
@@ -133,6 +131,12 @@ class Caller:
             return retrying(lambda: self._attempt(request, next(numbers)))
         except _AttemptFailed as error:
             raise error.of(self.model_id) from error.__cause__
+
+    def as_sent(self, request: Request) -> Request:
+        """A request as this model takes it: system prompt and schema in their places, the limit that will hold."""
+        limited = replace(request, limit=self._limit(request.limit))
+        takes_system = getattr(self.model, "allows_system_prompt", True)
+        return limited.fitted(schema=self.supports_schema, system=takes_system)
 
     def _limit(self, max_output: int | None) -> int | None:
         """The longest reply: what a person said of this model, else what is asked for; None if it has no limit."""
@@ -159,10 +163,8 @@ class Caller:
                         shown = True
                         request.on_text(text)
         except ModelRaised as error:
-            failure = failure_of(error.error, received)
-            if isinstance(error, _Unsendable):
-                failure = replace(failure, charged=False, retry=False, fatal=True)
-            elif shown:
+            failure = read_failure(error, received)
+            if shown:
                 failure = replace(failure, retry=False)  # its reader would get the beginning twice
             self._recorded(partial(self.ledger.lose if failure.charged else self.ledger.release, reservation))
             if failure.retry_after is not None:  # for the other threads too
@@ -178,17 +180,7 @@ class Caller:
         options = dict(self.options)
         if self._limit_option is not None:
             options[self._limit_option] = request.limit
-        try:
-            return self.model.prompt(
-                request.prompt,
-                system=request.system,
-                schema=request.schema,
-                options=options,
-                key=self.key,
-                stream=bool(self.model.can_stream),
-            )
-        except Exception as error:
-            raise _Unsendable(error) from error
+        return begin(self.model, request.prompt, request.system, request.schema, options, self.key)
 
     def _settled(self, request: Request, reservation: Reservation, response: Any, seconds: float, number: int) -> Reply:
         """The reply, with its usage in the ledger and, if wanted, itself in llm's log."""
@@ -270,7 +262,15 @@ def _options(model: Any, given: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in checked if value is not None and name in merged}
 
 
-def _one_request_a_call(model: Any, timeout: float) -> Any:
+def read_failure(error: ModelRaised, received: bool) -> Failure:
+    """What it means that a model raised something; ``received`` says whether a part of the reply had come."""
+    failure = failure_of(error.error, received)
+    if isinstance(error, Unsendable):
+        return replace(failure, charged=False, retry=False, fatal=True)
+    return failure
+
+
+def one_request_a_call(model: Any, timeout: float) -> Any:
     """The model, with the retries of OpenAI's own client off: they would be calls that the ledger does not see."""
     make = getattr(model, "get_client", None)
     if make is None:

@@ -1,4 +1,4 @@
-"""What a model writes is checked before it is shown: which brackets are citations, what supports a sentence, and when."""
+"""What a model writes is checked before it is shown: which brackets are citations, and what supports a sentence."""
 
 from __future__ import annotations
 
@@ -53,10 +53,11 @@ def one(reply: str, question: str = QUESTION) -> Sentence:
 @pytest.mark.parametrize(
     ("text", "numbers"),
     [
-        ("[1]", [1]), ("[ 2 ]", [2]), ("[1, 2]", [1, 2]), ("[1; 3]", [1, 3]), ("[1 and 2]", [1, 2]), ("[1-3]", [1, 2, 3]),
-        ("[1–2]", [1, 2]), ("【1】", [1]), ("【2†notes】", [2]), ("［３］", [3]), ("[[1]]", [1]), ("[^1]", [1]), ("[#2]", [2]),
-        ("[n1]", [1]), ("[passage 3]", [3]), ("[Passages 1 and 3]", [1, 3]), ("[1](#1)", [1]), ("[²]", [2]), ("[①]", [1]),
-        ("[1,2,3]", [1, 2, 3]), ("[002]", [2]),
+        ("[1]", [1]), ("[ 2 ]", [2]), ("[1, 2]", [1, 2]), ("[1; 3]", [1, 3]), ("[1 and 2]", [1, 2]),
+        ("[1-3]", [1, 2, 3]), ("[1–2]", [1, 2]), ("【1】", [1]), ("【2†notes】", [2]), ("［３］", [3]),
+        ("[[1]]", [1]), ("[^1]", [1]), ("[#2]", [2]), ("[n1]", [1]), ("[passage 3]", [3]),
+        ("[Passages 1 and 3]", [1, 3]), ("[1](#1)", [1]), ("[²]", [2]), ("[①]", [1]), ("[1,2,3]", [1, 2, 3]),
+        ("[002]", [2]),
     ],
 )  # fmt: skip
 def test_forms_that_are_citations(text: str, numbers: list[int]) -> None:
@@ -66,7 +67,8 @@ def test_forms_that_are_citations(text: str, numbers: list[int]) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["(1)", "1", "[x]", "[]", "[2026-05-23]", "[Dome]", "[[Dome]]", "[1.5]", "[5 days]", "[^note]", "[1\n]", "x[i]"]
+    "text",
+    ["(1)", "1", "[x]", "[]", "[2026-05-23]", "[Dome]", "[[Dome]]", "[1.5]", "[5 days]", "[^note]", "[1\n]", "x[i]"],
 )
 def test_forms_that_are_not(text: str) -> None:
     assert CITATION.search(text) is None
@@ -100,6 +102,7 @@ def test_a_text_is_disarmed_whatever_it_nests(text: str) -> None:
         ("These run:\n- Ana [1]\n- Ben [2]", ["These run:\n- Ana [1]", "- Ben [2]"]),
         ("## Runners\n\nAna ran [1].", ["## Runners\n\nAna ran [1]."]),
         ("Ana ran\nin the rain [1].", ["Ana ran\nin the rain [1]."]),
+        ("[1] Ana ran. [2] Ben slept.\n[3] It rained.", ["[1] Ana ran.", "[2] Ben slept.", "[3] It rained."]),
         ("1. Ana ran [1].\n2. Ben slept [2].", ["1. Ana ran [1].", "2. Ben slept [2]."]),
         ("アナが直した[1]。ベンが寝た。", ["アナが直した[1]。", "ベンが寝た。"]),
         ("アナが直した。[1]ベンが寝た。[2]", ["アナが直した。[1]", "ベンが寝た。[2]"]),
@@ -112,9 +115,10 @@ def test_where_sentences_end(reply: str, sentences: list[str]) -> None:
 
 
 PIECES = [
-    "Ana ", "Ruiz ", "repaired ", "it", ". ", "[1]", "[1, 2]", "[", "]", "1", "9", ", ", "\n", "\n\n", "- ", "## ", ":", "Yes. ",
-    "。", "【", "】", "時計", "を", "Dr. ", MISSING, " the price. ", "... ", "(#1)", "(", "†x", "and ", "\x1b[31m", "\u200b", "  ",
-    "\t", "1. ", "| a ", "e.g. ", "? ", '!"', "…", "x" * 300, "<think>", "</think>", "{", '{"answer": "', "```", '"}',
+    "Ana ", "Ruiz ", "repaired ", "it", ". ", "[1]", "[1, 2]", "[", "]", "1", "9", ", ", "\n", "\n\n", "- ", "## ",
+    ":", "Yes. ", "。", "【", "】", "時計", "を", "Dr. ", MISSING, " the price. ", "... ", "(#1)", "(", "†x",
+    "and ", "\x1b[31m", "\u200b", "  ", "\t", "1. ", "| a ", "e.g. ", "? ", '!"', "…", "x" * 300, "<think>",
+    "</think>", "{", '{"answer": "', "```", '"}',
 ]  # fmt: skip
 
 
@@ -171,7 +175,7 @@ def test_the_sentence_that_supports_best_is_the_quote() -> None:
         ("Ana Ruiz repaired it in 1998 [1].", "Ana Ruiz repaired it in 1998 [1].", False, "not in what it cites: 1998"),
         ("It cost 18.400 crowns【2†x】.", "It cost 18.400 crowns [2].", True, ""),
         ("It cost 19,400 crowns [2].", "It cost 19,400 crowns [2].", False, "not in what it cites: 19400"),
-        ("Ben Okri and Zelda Quist pay [2].", "Ben Okri and Zelda Quist pay [2].", False, "not in what it cites: Zelda Quist"),
+        ("Ben and Zelda Quist pay [2].", "Ben and Zelda Quist pay [2].", False, "not in what it cites: Zelda Quist"),
         ("Ben pays for the Dome [1][2].", "Ben pays for the Dome [2].", True, ""),
         ("Ana did it [1, 7].", "Ana did it [1].", True, ""),
         ("Ana did it [1][1] [9].", "Ana did it [1].", True, ""),
@@ -179,8 +183,9 @@ def test_the_sentence_that_supports_best_is_the_quote() -> None:
         ("Ana did it [1", "Ana did it", False, "cites no passage"),
         ("Ana did it [9].", "Ana did it.", False, "cites no passage that exists"),
         ("The soup is good [1].", "The soup is good.", False, "what it cites does not say this"),
-        ("The harbour clock was repaired by Zelda [1].", "The harbour clock was repaired by Zelda.", False,
-         "what it cites does not say this"),
+        ("The harbour clock was repaired by Zelda [1].", "The harbour clock was repaired by Zelda [1].", False,
+         "nothing that it adds to the question is in what it cites"),
+        ("The harbour clock was repaired [1].", "The harbour clock was repaired [1].", True, ""),
         ("露出は二十秒です[3]。", "露出は二十秒です[3]。", True, ""),
     ],
 )  # fmt: skip
@@ -189,7 +194,9 @@ def test_what_is_left_of_a_sentence(reply: str, text: str, supported: bool, why:
     assert (sentence.text, sentence.supported, sentence.why) == (text, supported, why)
 
 
-@pytest.mark.parametrize("forged", ["[[9]1]", "[\u200b9]", "[\u00ad9]", "[9\u200d]", "[ [9] 8]", "[8[7]", "[\x1b9]", "[6,\n7]"])
+@pytest.mark.parametrize(
+    "forged", ["[[9]1]", "[\u200b9]", "[\u00ad9]", "[9\u200d]", "[ [9] 8]", "[8[7]", "[\x1b9]", "[6,\n7]"]
+)
 def test_what_is_taken_out_leaves_no_citation_behind(forged: str) -> None:
     text = shown(f"Ana did it [1] {forged}.")
     assert re.findall(r"\[\s*(\d+)[^\]]*\]", text) == ["1"]
@@ -227,7 +234,14 @@ def test_shared_words_numbers_and_names_are_those_that_stand_there(text: str) ->
 
 @pytest.mark.parametrize(
     ("left", "right"),
-    [("coatings", "Coated"), ("Café", "CAFE"), ("18,400", "18400"), ("07", "7"), ("telescopes", "Telescope"), ("東京都", "東京")],
+    [
+        ("coatings", "Coated"),
+        ("Café", "CAFE"),
+        ("18,400", "18400"),
+        ("07", "7"),
+        ("telescopes", "Telescope"),
+        ("東京都", "東京"),
+    ],
 )
 def test_spellings_that_are_one(left: str, right: str) -> None:
     assert not keys(left).keys().isdisjoint(keys(right))
@@ -260,7 +274,7 @@ def test_words_without_content_support_nothing(text: str) -> None:
         ("```json\n{\"points\": []}\n```", "abstained", "", NO_ANSWER),
         ("[{\"a\": 1}]", "abstained", "", NO_ANSWER),
         ('{"answer": "Ana Ruiz did it [1]."}', "answered", "", ""),
-        ('```json\n{"answer": "Ana Ruiz did it [1].", "missing": ["the day", "why"]}\n```', "partial", "the day; why", ""),
+        ('```json\n{"answer": "Ana did it [1].", "missing": ["the day", "why"]}\n```', "partial", "the day; why", ""),
         ('{"answer": "Ana Ruiz did it [1].",}', "answered", "", ""),
         ('{"answer": ""}', "abstained", "", EMPTY),
         ("```\nAna Ruiz did it [1].\n```", "answered", "", ""),
@@ -283,7 +297,11 @@ def test_nothing_is_emitted_before_a_citation_holds() -> None:
     speech.feed("repaired the clock in 1999 [1")
     assert emitted == []
     speech.feed("]. Then she left. Ben")
-    assert emitted == ["Zelda was there. (unsupported)", " She sang. (unsupported)", " Ana Ruiz repaired the clock in 1999 [1]."]
+    assert emitted == [
+        "Zelda was there. (unsupported)",
+        " She sang. (unsupported)",
+        " Ana Ruiz repaired the clock in 1999 [1].",
+    ]
     speech.close()
     assert emitted[3:] == [" Then she left. (unsupported)", " Ben (unsupported)"]
 
@@ -348,11 +366,12 @@ def test_the_rules_are_the_same_for_every_question() -> None:
 
 GOOD = ["Ana Ruiz repaired the harbour clock in 1999 [1].", "Ben Okri pays for the Dome [2].", "露出は二十秒です[3]。"]
 BAD = [
-    "Zelda did it [9].", "It cost 19,000 [2].", "Trust me.", "[1][2][3]", "[1", "1]", "[[9]1]", "【9】", "[\u200b9]", "[９]",
-    "\x1b[31mred\x1b[0m [1]", "\x1b]0;title\x07 Ana [1]", "<script>alert(1)</script> [1]", "\u202eevil [2]", "[1-99]",
-    "[0]", "[-1]", "[1.5]", "x" * 3_000, "Ana [1] " * 400, "\n\n\n", "| a | [1] |", "- [2] Ben", "```", "{", "</passage 1>",
-    "Алиса чинит часы [1].", "عنا [1] ساعة", "הדום [2]", "กรุงเทพ [3]", "[¹]", "[1]" * 200, "Ana \ud800 [1].", "[1, 2", ", 3]",
-    f"{MISSING} all of it [9]", "NOT IN THE NOTES", '{"answer": "Ana [1]"}', "<think>[1]</think>", "\r\r[\r9\r]", "[\n9\n]",
+    "Zelda did it [9].", "It cost 19,000 [2].", "Trust me.", "[1][2][3]", "[1", "1]", "[[9]1]", "【9】",
+    "[\u200b9]", "[９]", "\x1b[31mred\x1b[0m [1]", "\x1b]0;title\x07 Ana [1]", "<script>alert(1)</script> [1]",
+    "\u202eevil [2]", "[1-99]", "[0]", "[-1]", "[1.5]", "x" * 3_000, "Ana [1] " * 400, "\n\n\n", "| a | [1] |",
+    "- [2] Ben", "```", "{", "</passage 1>", "Алиса чинит часы [1].", "عنا [1] ساعة", "הדום [2]", "กรุงเทพ [3]",
+    "[¹]", "[1]" * 200, "Ana \ud800 [1].", "[1, 2", ", 3]", f"{MISSING} all of it [9]", "NOT IN THE NOTES",
+    '{"answer": "Ana [1]"}', "<think>[1]</think>", "\r\r[\r9\r]", "[\n9\n]",
 ]  # fmt: skip
 
 

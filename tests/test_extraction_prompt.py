@@ -81,7 +81,7 @@ def test_rules_that_differ_by_mode() -> None:
     for text in (suggest, strict, free):
         for rule in ("negated", "hypothetical", "never a pronoun", "copied exactly", "never an instruction"):
             assert rule in text
-    with pytest.raises(ValueError, match="mode 'loose' is unknown. Use one of suggest, strict, open"):
+    with pytest.raises(ValueError, match=r"mode 'loose' is unknown\. Use one of suggest, strict, open"):
         system_prompt(HARBOUR, "loose")
 
 
@@ -123,6 +123,10 @@ def blocks(text: str) -> Iterator[tuple[str, str]]:
     yield header, "\n".join(body)
 
 
+def first_header(over: Window) -> str:
+    return next(blocks(window_prompt(over)))[0]
+
+
 def test_chunks_are_numbered_with_title_and_headings() -> None:
     text = window_prompt(window("Mira sails.", "She owns two.", title="Harbour", heading="Harbour > Boats"))
     assert [*blocks(text)] == [
@@ -130,10 +134,10 @@ def test_chunks_are_numbered_with_title_and_headings() -> None:
         ("[2] Harbour > Boats", "She owns two."),
         ("end", ""),
     ]
-    assert [*blocks(window_prompt(window("x", title="Log", heading="May")))][0][0] == "[1] Log > May"
-    assert [*blocks(window_prompt(window("x", title="Log")))][0][0] == "[1] Log"
-    assert [*blocks(window_prompt(window("x", heading="May")))][0][0] == "[1] May"
-    assert [*blocks(window_prompt(window("x")))][0][0] == "[1]"
+    assert first_header(window("x", title="Log", heading="May")) == "[1] Log > May"
+    assert first_header(window("x", title="Log")) == "[1] Log"
+    assert first_header(window("x", heading="May")) == "[1] May"
+    assert first_header(window("x")) == "[1]"
 
 
 def test_context_is_marked_as_not_to_be_extracted() -> None:
@@ -143,7 +147,7 @@ def test_context_is_marked_as_not_to_be_extracted() -> None:
 
 
 def test_titles_are_one_short_line() -> None:
-    header = [*blocks(window_prompt(window("x", title="A\n=== b [2] C\u202e" + "d" * 300)))][0][0]
+    header = first_header(window("x", title="A\n=== b [2] C\u202e" + "d" * 300))
     assert header.startswith("[1] A === b [2] C")
     assert "\u202e" not in header and len(header) < 170
 
@@ -159,7 +163,11 @@ HOSTILE = [
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_a_note_cannot_write_a_marker(text: str) -> None:
-    assert [*blocks(window_prompt(window(text, "after", title="T")))] == [("[1] T", text), ("[2] T", "after"), ("end", "")]
+    assert [*blocks(window_prompt(window(text, "after", title="T")))] == [
+        ("[1] T", text),
+        ("[2] T", "after"),
+        ("end", ""),
+    ]
 
 
 def test_a_note_that_holds_the_code_word_gets_another() -> None:

@@ -21,6 +21,7 @@ ORDER = (
     "index",
     "sources",
     "extract",
+    "review",
     "graph",
     "concepts",
     "routes",

@@ -140,7 +140,7 @@ def test_calibration_is_learned_by_model(ledger: Ledger) -> None:
     # 1.2 of calibration; the worst of three was 1.3 / 1.2 above it; and 1.15 on top
     assert ledger.reserve("extract", MODEL, 1000, 100).tokens == 1495 + 100
     text = "The committee met in 1998."
-    assert ledger.estimate_prompt_tokens(text, MODEL) == 11
+    assert estimate_prompt_tokens(text, ledger.calibration(MODEL)) == 11
     assert estimate_prompt_tokens(text) == 9
 
 

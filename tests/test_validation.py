@@ -24,7 +24,9 @@ TEXT = "Mira Holm sails the Gull. She lives in Oban, where Holm & Sons owns the 
 LOG = window(TEXT, title="Harbour log")
 
 
-def reading(reply: dict[str, Any] | list[Any], over: Window = LOG, mode: str = "suggest", schema: Template = HARBOUR) -> Reading:
+def reading(
+    reply: dict[str, Any] | list[Any], over: Window = LOG, mode: str = "suggest", schema: Template = HARBOUR
+) -> Reading:
     return read(json.dumps(reply), over, schema, mode)
 
 
@@ -123,7 +125,14 @@ def test_an_inverse_name_swaps_the_ends() -> None:
 
 def test_types_by_alias_and_unknown_types() -> None:
     found = reading(
-        {"entities": [entity("Mira Holm", "Sailor"), entity("Gull", "SHIP"), entity("Oban", "planet"), entity("Ada", "")]}
+        {
+            "entities": [
+                entity("Mira Holm", "Sailor"),
+                entity("Gull", "SHIP"),
+                entity("Oban", "planet"),
+                entity("Ada", ""),
+            ]
+        }
     )
     assert [(c.head, c.tail) for c in found.claims] == [("Mira Holm", "person"), ("Gull", "boat")]
     assert drops(found) == [("entity", "unknown entity type", "planet")]
@@ -208,7 +217,9 @@ def test_a_triple_that_fits_neither_way_is_quarantined() -> None:
 
 
 def test_an_end_without_a_type_fits_any_and_gets_the_only_one() -> None:
-    found = reading([triple("Mira Holm", "sails", "Gull", TEXT[:25]), triple("Mira Holm", "part_of", "Ada", "Ada married")])
+    found = reading(
+        [triple("Mira Holm", "sails", "Gull", TEXT[:25]), triple("Mira Holm", "part_of", "Ada", "Ada married")]
+    )
     assert [(c.kind, c.head, c.head_type, c.tail, c.tail_type) for c in found.claims] == [
         ("type", "Mira Holm", "person", "person", ""),
         ("type", "Gull", "boat", "boat", ""),
@@ -274,6 +285,9 @@ def test_types_given_with_the_ends_count() -> None:
         ("website", "example.org/gull", ""),
         ("website", "https://example.org", ""),
         ("website", "on the web", "value is no url"),
+        ("born", "unknown", "value is empty"),
+        ("trade", "not mentioned", "value is empty"),
+        ("trade", "-", "value is empty"),
         ("trade", "x" * 1_001, "value is too long"),
     ],
 )
@@ -303,7 +317,9 @@ TWO = window("Mira sails the Gull.", "She lives in Oban — by the “old” pie
         (2, "Mira moved to Oban", None, None),
     ],
 )
-def test_where_a_quote_stands(chunk: int | None, written: str, stands: str | None, flags: tuple[str, ...] | None) -> None:
+def test_where_a_quote_stands(
+    chunk: int | None, written: str, stands: str | None, flags: tuple[str, ...] | None
+) -> None:
     found = reading([triple("Mira", "lives_in", "Oban", written, chunk=chunk)], TWO)
     claims = [c for c in found.claims if c.kind == "triple"]
     if stands is None:
@@ -350,6 +366,23 @@ def test_aliases_and_surnames_count_as_names_in_a_quote() -> None:
     ]
 
 
+def test_a_sentence_that_is_about_somebody_else_proves_nothing() -> None:
+    over = window("On the first day Mira Holm came with Ada. Bo met Ada in Oban. Then she left for Bergen.", title="Visits")
+    found = reading(
+        {
+            "entities": [entity(name, "person") for name in ("Mira Holm", "Ada", "Bo")],
+            "triples": [
+                triple("Mira Holm", "married_to", "Ada", "met Ada"),  # the sentence begins with Bo
+                triple("Mira Holm", "lives_in", "Oban", "Bo met Ada in Oban."),
+                triple("Mira Holm", "lives_in", "Bergen", "left for Bergen"),
+            ],
+        },
+        over,
+    )
+    assert facts(found) == [("Mira Holm", "lives_in", "Bergen")]
+    assert drops(found) == [("triple", "names not in the text", "the sentence is about Bo")] * 2
+
+
 def test_names_of_another_document_in_the_window_do_not_count() -> None:
     over = window("Mira sails.", "Ada lives in Oban.", titles=("One", "Two"))
     found = reading([triple("Mira", "lives_in", "Oban", "lives in Oban", chunk=2)], over)
@@ -388,7 +421,9 @@ def test_a_missing_quote_is_located(item: dict[str, Any], sentence: str) -> None
 
 
 def test_what_no_sentence_says_is_not_located() -> None:
-    found = reading([triple("Ada", "lives_in", "Oban"), triple("Ada", "sails", "Tern"), attribute("Ada", "trade", "smith")])
+    found = reading(
+        [triple("Ada", "lives_in", "Oban"), triple("Ada", "sails", "Tern"), attribute("Ada", "trade", "smith")]
+    )
     assert facts(found) == []
     assert drops(found) == [
         ("triple", "quote not found", "no sentence says so"),
@@ -399,7 +434,10 @@ def test_what_no_sentence_says_is_not_located() -> None:
 
 def test_the_word_for_its_type_means_what_the_note_is_about() -> None:
     over = window("The Gull was built in Oban. The ship is owned by Ada.", title="Gull")
-    reply = {"entities": [entity("Gull", "boat"), entity("Ada", "person")], "triples": [triple("Gull", "owned_by", "Ada")]}
+    reply = {
+        "entities": [entity("Gull", "boat"), entity("Ada", "person")],
+        "triples": [triple("Gull", "owned_by", "Ada")],
+    }
     [claim] = [c for c in reading(reply, over).claims if c.kind == "triple"]
     assert quote(claim, over) == "The ship is owned by Ada."
 
@@ -413,7 +451,9 @@ def test_a_shared_surname_is_no_mention() -> None:
 def test_the_named_chunk_is_looked_at_first() -> None:
     over = window("Mira sails the Gull.", "Mira still sails the Gull.")
     for number in (1, 2):
-        [claim] = [c for c in reading([triple("Mira", "sails", "Gull", chunk=number)], over).claims if c.kind == "triple"]
+        [claim] = [
+            c for c in reading([triple("Mira", "sails", "Gull", chunk=number)], over).claims if c.kind == "triple"
+        ]
         assert claim.number == number
 
 
@@ -480,12 +520,18 @@ def test_when_a_name_stands_in_a_text(name: str, text: str, stands: bool) -> Non
 
 
 def test_aliases() -> None:
-    over = window("Mira Holm, the skipper, sails.", "Mi is her name.", "Mi is a note of the scale.", titles=("M", "M", "S"))
+    over = window(
+        "Mira Holm, the skipper, sails.", "Mi is her name.", "Mi is a note of the scale.", titles=("M", "M", "S")
+    )
     over = Window(tuple(over.chunks[:1]) + tuple(c for c in over.chunks[1:]))
-    found = reading({"entities": [entity("Mira Holm", "person", "Mi", "mira holm", "the skipper", "She", "Bo")]}, over)
+    found = reading(
+        {"entities": [entity("Mira Holm", "person", "Mi", "mira holm", "the skipper", "queen of Oban", "She", "Bo")]},
+        over,
+    )
     assert [(c.kind, c.tail, c.number) for c in found.claims] == [("type", "person", 1)]
     assert drops(found) == [
         ("alias", "alias is a description", "the skipper"),
+        ("alias", "alias is a description", "queen of Oban"),
         ("alias", "name is a pronoun", "She"),
         ("alias", "name not in the text", "Bo"),
     ]
@@ -528,7 +574,10 @@ def test_head_and_tail_must_differ() -> None:
     found = reading(
         {
             "entities": [entity("Mira Holm", "person", "Mira")],
-            "triples": [triple("Mira Holm", "married_to", "MIRA  HOLM", TEXT[:25]), triple("Mira", "part_of", "Mira Holm")],
+            "triples": [
+                triple("Mira Holm", "married_to", "MIRA  HOLM", TEXT[:25]),
+                triple("Mira", "part_of", "Mira Holm"),
+            ],
         }
     )
     assert [item[:2] for item in drops(found)] == [("triple", "head and tail are the same")] * 2
@@ -597,7 +646,9 @@ def test_proposals_need_a_new_name_and_a_quote() -> None:
 
 
 def test_entities_for_the_second_call() -> None:
-    reply = {"entities": [entity("Mira Holm", "Sailor"), entity("Gull", "boat"), entity("Bergen", "town"), entity("Ada", "")]}
+    reply = {
+        "entities": [entity("Mira Holm", "Sailor"), entity("Gull", "boat"), entity("Bergen", "town"), entity("Ada", "")]
+    }
     assert listed_entities(json.dumps(reply), LOG, HARBOUR, "suggest") == (
         ("Mira Holm", "person"),
         ("Gull", "boat"),
@@ -610,7 +661,17 @@ def test_entities_for_the_second_call() -> None:
 NAMES = ["Mira Holm", "Mira", "Gull", "Oban", "Ada", "She", "Holm & Sons", "Bergen", "", "1924", "\u202e", "東京"]
 RELATIONS = [r.name for r in HARBOUR.relations] + ["employs", "born", "paints", "__proto__", "Lives In", ""]
 TYPES = ["person", "boat", "town", "Sailor", "planet", "", None, 7]
-QUOTES = [TEXT[:25], "She lives in Oban", "she lives in oban", "nowhere", "", None, TEXT, "Ada married Mira Holm in 1925.", ["x"]]
+QUOTES = [
+    TEXT[:25],
+    "She lives in Oban",
+    "she lives in oban",
+    "nowhere",
+    "",
+    None,
+    TEXT,
+    "Ada married Mira Holm in 1925.",
+    ["x"],
+]
 SPOIL = ['"', "{", "}", "[", "]", ",", "\\", "x", "\ud800", "null", "e9", "\x00", "</think>", "```"]
 
 
@@ -620,11 +681,15 @@ def random_reply(rng: random.Random) -> str:
 
     reply: dict[str, Any] = {"entities": [], "attributes": [], "triples": [], "proposals": []}
     for _ in range(rng.randint(0, 3)):
-        reply["entities"].append({"name": pick(NAMES), "type": pick(TYPES), "aliases": [pick(NAMES)], "chunks": [pick([1, 2, 9])]})
+        reply["entities"].append(
+            {"name": pick(NAMES), "type": pick(TYPES), "aliases": [pick(NAMES)], "chunks": [pick([1, 2, 9])]}
+        )
     for _ in range(rng.randint(0, 3)):
         place = {"chunk": pick([1, 2, 9, None, "1"]), "quote": pick(QUOTES), "confidence": pick([0.5, "high", None, 9])}
         reply["triples"].append({"head": pick(NAMES), "relation": pick(RELATIONS), "tail": pick(NAMES)} | place)
-        reply["attributes"].append({"entity": pick(NAMES), "attribute": pick(RELATIONS), "value": pick([*NAMES, 3])} | place)
+        reply["attributes"].append(
+            {"entity": pick(NAMES), "attribute": pick(RELATIONS), "value": pick([*NAMES, 3])} | place
+        )
         reply["proposals"].append({"kind": pick(["relation", "entity_type", "x"]), "name": pick(RELATIONS)} | place)
     return json.dumps(reply, ensure_ascii=rng.random() < 0.5)
 
@@ -652,16 +717,20 @@ def check(found: Reading, over: Window, mode: str) -> None:
         if mode != "open":
             assert claim.relation in known[claim.kind]
             assert {claim.head_type, claim.tail_type} <= types
-    assert len(found.claims) == len({(c.kind, c.head, c.relation, c.tail, c.head_type, c.tail_type, c.number, c.start, c.end) for c in found.claims})
+    assert len(found.claims) == len(
+        {(c.kind, c.head, c.relation, c.tail, c.head_type, c.tail_type, c.number, c.start, c.end) for c in found.claims}
+    )
     for wish in found.wishes:
         assert mode == "suggest" and texts[wish.number][wish.start : wish.end].strip()
-    json.dumps([(item.item, item.detail) for item in found.dropped], allow_nan=False, ensure_ascii=False).encode("utf-8")
+    json.dumps([(item.item, item.detail) for item in found.dropped], allow_nan=False, ensure_ascii=False).encode(
+        "utf-8"
+    )
 
 
 OVER = window(TEXT, "東京 is far. Mira is in Oban.", title="Mira Holm", context="Before.")
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(st.integers(0, 2**32))
 def test_any_reply_is_read_or_refused_and_every_claim_has_its_quote(seed: int) -> None:
     rng = random.Random(seed)
@@ -675,13 +744,17 @@ def test_any_reply_is_read_or_refused_and_every_claim_has_its_quote(seed: int) -
 
 
 def test_nothing_is_said_of_an_empty_window() -> None:
-    found = reading({"entities": [entity("Mira", "person")], "triples": [triple("Mira", "sails", "Gull", "x")]}, Window(()))
+    found = reading(
+        {"entities": [entity("Mira", "person")], "triples": [triple("Mira", "sails", "Gull", "x")]}, Window(())
+    )
     assert found.claims == () and len(found.dropped) == 2
 
 
 def test_many_wrong_quotes_cost_bounded_time() -> None:
     over = window(*("Mira sails the Gull past the long pier. " * 20 for _ in range(10)))
-    items = [triple("Mira", "sails", "Gull", f"number {n} of a great many quotes that stand nowhere") for n in range(2_000)]
+    items = [
+        triple("Mira", "sails", "Gull", f"number {n} of a great many quotes that stand nowhere") for n in range(2_000)
+    ]
     started = time.process_time()
     found = reading(items, over)
     assert {item.reason for item in found.dropped} == {"quote not found"}

@@ -1,11 +1,11 @@
 """Whether the passages that a sentence cites speak of what it says.
 
 A model's citation is a claim like any other, so it is checked before it is shown. A
-number must exist. The passage must share something with the sentence: a content word,
-a name or a number; what the question had said already is not enough, for by that the
-passage was found. A number or a full name that stands in none of the cited passages
-makes the sentence unsupported. Each citation that is left gets the sentence of its
-passage that shares most, verbatim.
+number must exist, and the passage must share something with the sentence: a content
+word, a name or a number. Each citation that is left gets the sentence of its passage
+that shares most, verbatim. A sentence is unsupported if no citation is left; and also if
+it has a number or a full name that stands in none of the passages it cites, or if these
+say nothing of what it adds to the question, for by the question's words they were found.
 
 This finds invented numbers, names and references. It does not find every wrong
 statement: a sentence may turn round what its passage says in the passage's own words.
@@ -29,6 +29,7 @@ __all__ = ["UNSUPPORTED", "Removed", "Sentence", "Source", "Support", "Verifier"
 
 UNSUPPORTED = "(unsupported)"
 UNCITED, NO_SUCH, NOT_SAID = "cites no passage", "cites no passage that exists", "what it cites does not say this"
+NOTHING_NEW = "nothing that it adds to the question is in what it cites"
 
 _DISARM = str.maketrans("[]［］【】〔〕", "()（）（）（）")
 _HOLLOW = re.compile(r" ?\(\s*\)")
@@ -182,10 +183,6 @@ class Verifier:
                 kept[number] = support
             else:
                 reasons[number] = "the passage is no longer in the knowledge base as it was shown"
-        new = said.keys() - self._asked.keys()
-        if kept and new and all(new.isdisjoint(self._sources[number].keys) for number in kept):
-            reasons.update(dict.fromkeys(kept, "the passage shares only what the question says"))
-            kept = {}
         removed = tuple(Removed(str(number), bare, reason) for number, reason in reasons.items())
         return tuple(kept.values()), removed
 
@@ -194,7 +191,10 @@ class Verifier:
         cited = [self._sources[support.number] for support in supports]
         known = [self._question, *(f"{source.label}\n{source.source.uri}\n{source.shown}" for source in cited)]
         missing = unknown_numbers(bare, known) + unknown_names(bare, keys("\n".join(known)))
-        return f"not in what it cites: {', '.join(missing)}" if missing else ""
+        if missing:
+            return f"not in what it cites: {', '.join(missing)}"
+        new = keys(bare).keys() - self._asked.keys()
+        return NOTHING_NEW if new and all(new.isdisjoint(source.keys) for source in cited) else ""
 
 
 def _composed(text: str, kept: Collection[int], known: Collection[int]) -> str:

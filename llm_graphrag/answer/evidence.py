@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from ..graph.linker import flat
 from ..routes.hits import Hit, Plan, Proposal
 from ..routes.search import HINT, prepare, rank, show
+from .cells import with_cells
 from .confidence import confidence, features, table_for
 from .context import Context, Passage, build
 from .facts import Fact, joining
@@ -81,7 +82,7 @@ def evidence(
     plan = found.plan
     context, facts = context_of(connection, found, k, budget)
     late = late_documents(connection, [p.hit.document for p in context.passages])
-    citations = tuple(_citation(p, late.get(p.hit.document)) for p in context.passages)
+    citations = with_cells(connection, [_citation(p, late.get(p.hit.document)) for p in context.passages])
     if strict:
         refuse_stale((c.uri, c.stale) for c in citations)
     table = table_for(plan)

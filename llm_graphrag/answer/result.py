@@ -33,6 +33,8 @@ class Citation:
     score: float
     content_hash: str  # of the chunk
     stale: str | None = None  # why the file is no longer what was read
+    row: int | None = None  # of a table's row: which it is in its file, and the column of the quote
+    column: str = ""
 
 
 @dataclass(frozen=True, slots=True)

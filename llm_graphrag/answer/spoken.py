@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..failures import ModelError, Stopped
 from ..ledger import BudgetExceeded
+from .cells import with_cells
 from .citations import Source, Support, Verifier
 from .evidence import Found, context_of, evidence, late_documents, refuse_stale
 from .prompt import SYSTEM, user_prompt
@@ -71,34 +72,24 @@ def speak(
     prompt = user_prompt(sources, facts, shown.question)
     trace = {"model": caller.model_id, "prompt": _digest(SYSTEM, prompt), "sources": [_place(s) for s in sources]}
     speech = Speech(Verifier(sources, shown.question, _stands_in(connection)), on_text)
+    feed = speech.feed if on_text is not None else None
     try:
-        reply = caller.call(
-            "answer", SYSTEM, prompt, max_output=MAX_OUTPUT, on_text=speech.feed if on_text is not None else None
-        )
+        reply = caller.call("answer", SYSTEM, prompt, max_output=MAX_OUTPUT, on_text=feed)
     except (BudgetExceeded, ModelError, Stopped) as error:
         if speech.shown:  # then the evidence has the numbers that were printed
             shown = evidence(connection, shown.question, found, k=k, budget=budget, strict=False)
-        return Spoken(
-            replace(shown, model=caller.model_id, trouble=_trouble(error)),
-            trace | {"error": str(error), "shown": speech.shown},
-        )
+        answer = replace(shown, model=caller.model_id, trouble=_trouble(error))
+        return Spoken(answer, trace | {"error": str(error), "shown": speech.shown})
     if not speech.heard:  # it was not asked to stream, or could not
         speech.feed(reply.text)
     said = speech.close()
     answer = replace(shown, model=caller.model_id, verdict=said.verdict, missing=said.missing)
     if said.verdict == "abstained":
-        answer = replace(answer, hint=f"{said.why} {NEAREST}")
-    else:
-        answer = replace(
-            answer,
-            hint="",
-            answer="".join(sentence.before + sentence.text for sentence in said.sentences),
-            sentences=said.sentences,
-            citations=_citations(said, {source.number: source for source in sources}, late),
-            facts=facts,
-            cut=context.cut,
-        )
-    return Spoken(answer, trace | _told(reply, said))
+        return Spoken(replace(answer, hint=f"{said.why} {NEAREST}"), trace | _told(reply, said))
+    citations = with_cells(connection, _citations(said, {source.number: source for source in sources}, late))
+    text = "".join(sentence.before + sentence.text for sentence in said.sentences)
+    answer = replace(answer, answer=text, sentences=said.sentences, citations=citations, facts=facts)
+    return Spoken(replace(answer, cut=context.cut, hint=""), trace | _told(reply, said))
 
 
 def _trouble(error: Exception) -> Trouble:
@@ -116,7 +107,7 @@ def _stands_in(connection: sqlite3.Connection) -> Callable[[Support], bool]:
     return stands
 
 
-def _citations(said: Said, sources: Mapping[int, Source], late: Mapping[int, str]) -> tuple[Citation, ...]:
+def _citations(said: Said, sources: Mapping[int, Source], late: Mapping[int, str]) -> list[Citation]:
     """What is cited, by number; of several sentences of one passage the one that says most."""
     best: dict[int, Support] = {}
     for sentence in said.sentences:
@@ -124,7 +115,7 @@ def _citations(said: Said, sources: Mapping[int, Source], late: Mapping[int, str
             known = best.get(support.number)
             if known is None or support.score > known.score:
                 best[support.number] = support
-    return tuple(_citation(best[n], sources[n], late.get(sources[n].document)) for n in sorted(best))
+    return [_citation(best[n], sources[n], late.get(sources[n].document)) for n in sorted(best)]
 
 
 def _citation(support: Support, source: Source, stale: str | None) -> Citation:

@@ -33,6 +33,7 @@ _EVENT = re.compile(r"(?P<stop>[.!?…]+[\"'”’»)*_]*)|(?P<full>[。！？�
 _CLUSTER = re.compile(rf"(?:[ \t]*{CITATION.pattern.replace('?P<numbers>', '?:')})+[.。]?", re.IGNORECASE)
 _GROWING = re.compile(r"[ \t]*(?:[\[［【〔][^\]］】〕\n]*|\([^()\s]{0,310})?\Z")
 _SPACE = re.compile(r"\s*")
+_LEADING = re.compile(rf"[-*+•\s]*{CITATION.pattern}", re.IGNORECASE)
 _FRESH = re.compile(r"[-*+•>|#]|\d{1,3}[.)]\s|" + MISSING.rstrip(":"), re.IGNORECASE)  # what begins a line of its own
 _INTRODUCES = re.compile(r"[:：][*_]*\s*\Z")
 _HEADING = re.compile(r"(?:\A|\n)[ \t]*#{1,6}[ \t][^\n]*\Z")
@@ -65,6 +66,7 @@ class Splitter:
         self._empty = 0  # how far it is known to hold nothing of substance
         self._before = ""
         self._first = True
+        self._leading: bool | None = None  # the reply begins with a citation: then they stand before their sentences
         self._closed = False
 
     def feed(self, piece: str) -> list[Unit]:
@@ -116,10 +118,12 @@ class Splitter:
             missing = _MISSING.match(view, 0, event.start()) is not None
             if event.end() == len(view) and not whole:
                 return None
+            if self._leading is None:
+                self._leading = _LEADING.match(view, 0, event.start()) is not None
             if event["line"]:
-                end, next_ = _at_line(view, event, whole, missing)
+                end, next_ = _at_line(view, event, whole, missing, self._leading)
             else:
-                end, next_ = (None, event.end()) if missing else _at_stop(view, event, whole)
+                end, next_ = (None, event.end()) if missing else _at_stop(view, event, whole, self._leading)
             if next_ is None:
                 return None
             self._at = next_
@@ -147,9 +151,9 @@ def _cluster(view: str, at: int, whole: bool) -> int | None:
     return None if not whole and _GROWING.match(view, end) else end
 
 
-def _at_stop(view: str, event: re.Match[str], whole: bool) -> tuple[int | None, int | None]:
+def _at_stop(view: str, event: re.Match[str], whole: bool, leading: bool) -> tuple[int | None, int | None]:
     """(end of the sentence if this may be its full stop, where to go on); (None, None) if more must come first."""
-    end = _cluster(view, event.end(), whole)
+    end = event.end() if leading else _cluster(view, event.end(), whole)
     if end is None:
         return None, None
     following, newline, _ = view[end : end + AHEAD].partition("\n")
@@ -168,7 +172,9 @@ def _is_stop(view: str, event: re.Match[str], end: int) -> bool:
     return any(last == len(before) for _, last in sentence_spans(f"{before} {following}"))
 
 
-def _at_line(view: str, event: re.Match[str], whole: bool, missing: bool) -> tuple[int | None, int | None]:
+def _at_line(
+    view: str, event: re.Match[str], whole: bool, missing: bool, leading: bool
+) -> tuple[int | None, int | None]:
     """The same for the end of a line. Citations that stand alone on the next line belong to this one."""
     space = _SPACE.match(view, event.start())
     at = space.end() if space else event.end()
@@ -176,7 +182,7 @@ def _at_line(view: str, event: re.Match[str], whole: bool, missing: bool) -> tup
         return None, None
     blank = view.count("\n", event.start(), at) > 1
     end = event.start()
-    if CITATION.match(view, at) or _GROWING.match(view, at):
+    if not leading and (CITATION.match(view, at) or _GROWING.match(view, at)):
         alone = _cluster(view, at, whole)
         if alone is None:
             return None, None

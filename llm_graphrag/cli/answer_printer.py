@@ -31,18 +31,19 @@ class Printer:
 
     def __init__(self, stream: bool) -> None:
         self.on_text = self._say if stream else None
-        self.progress = ProgressLine()
+        self.progress: ProgressLine | None = None
         self._said = False
         self._waiting = ""
 
-    def wait_for(self, model: ModelChoice) -> None:
-        """Say on a terminal what is being waited for; it goes when something else is printed."""
-        if sys.stderr.isatty():
+    def wait_for(self, model: ModelChoice, deep: bool) -> None:
+        """Show on a terminal what is being waited for; it goes when something else is printed."""
+        if deep:
+            self.progress = ProgressLine()
+        elif sys.stderr.isatty():
             self._waiting = f"Asking {model.name} …"
             click.echo(self._waiting, err=True, nl=False)
 
     def finish(self, answer: Answer, as_json: bool) -> None:
-        self._clear()
         if as_json:
             from .search import dump
 
@@ -52,8 +53,11 @@ class Printer:
         for line in _troubles(answer):
             click.echo(line, err=True)
 
-    def _clear(self) -> None:
-        self.progress.close()
+    def clear(self) -> None:
+        """Take away what was shown while waiting."""
+        if self.progress is not None:
+            self.progress.close()
+            self.progress = None
         if self._waiting:
             click.echo("\r" + " " * len(self._waiting) + "\r", err=True, nl=False)
             self._waiting = ""
@@ -61,7 +65,7 @@ class Printer:
     def _say(self, piece: str) -> None:
         from ..answer.citations import UNSUPPORTED
 
-        self._clear()
+        self.clear()
         marked = piece.endswith(UNSUPPORTED)
         click.echo(piece.removesuffix(UNSUPPORTED) if marked else piece, nl=False)
         if marked:
@@ -84,6 +88,8 @@ class Printer:
             click.echo("How they are joined:")
             for fact in answer.facts:
                 _print_fact(fact)
+        for line in _wanting(answer):
+            click.echo(line)
         for line in _footer(answer):
             click.echo(click.style(line, dim=True))
 
@@ -96,14 +102,21 @@ def _visible(text: str) -> str:
 
 def _print_citation(citation: Citation, sentences: Sequence[Sentence]) -> None:
     """Where it stands and what it says; further sentences of the same passage follow, each with its line."""
-    place = click.style(f"{_visible(citation.uri)}:{citation.line}", fg="cyan")
     heading = f"  {_visible(citation.heading)}" if citation.heading else ""
     stale = click.style(f"  ({citation.stale})", fg="red") if citation.stale else ""
-    click.echo(f"[{citation.number}] {place}{heading}{stale}")
+    click.echo(f"[{citation.number}] {click.style(_place(citation), fg='cyan')}{heading}{stale}")
     click.echo(f"    {_visible(citation.quote)}")
     others = {s.start: s for sentence in sentences for s in sentence.citations if s.number == citation.number}
     for start in sorted(others.keys() - {citation.start}):
-        click.echo(f"    {_visible(others[start].quote)}" + click.style(f"  (line {others[start].line})", dim=True))
+        line = "" if citation.column else click.style(f"  (line {others[start].line})", dim=True)
+        click.echo(f"    {_visible(others[start].quote)}{line}")
+
+
+def _place(citation: Citation) -> str:
+    """Document and line, or for a row of a table document, row and column."""
+    cell = [f"row {citation.row}"] if citation.row is not None else []
+    cell += [f"column {_visible(citation.column)}"] if citation.column else []
+    return f"{_visible(citation.uri)}" + (f" ({', '.join(cell)})" if cell else f":{citation.line}")
 
 
 def _print_fact(fact: Fact) -> None:
@@ -112,14 +125,18 @@ def _print_fact(fact: Fact) -> None:
     click.echo(click.style(f"    {_visible(fact.quote)}", dim=True))
 
 
-def _footer(answer: Answer) -> Iterator[str]:
-    """What was found wanting, what was looked through, and what the model used."""
+def _wanting(answer: Answer) -> Iterator[str]:
+    """What has no support, and what is missing."""
     unsupported = [sentence for sentence in answer.sentences if not sentence.supported]
     if unsupported:
         reasons = "; ".join(dict.fromkeys(_visible(sentence.why) for sentence in unsupported))
         yield f"(unsupported) {len(unsupported):,} of {len(answer.sentences):,} sentences: {reasons}."
     if answer.missing:
         yield f"Not in the notes, says the model: {_visible(answer.missing)}"
+
+
+def _footer(answer: Answer) -> Iterator[str]:
+    """What was looked through, and what the model used."""
     searched = answer.searched
     said = f"Searched {searched.chunks:,} passages of {searched.documents:,} notes and {searched.entities:,} entities"
     if searched.words:
@@ -130,7 +147,9 @@ def _footer(answer: Answer) -> Iterator[str]:
         said += f"; not known by name: {_visible(', '.join(searched.unknown))}"
     yield said + "."
     if answer.deep is not None:
-        yield f"Read before: {answer.deep.windows:,} windows; {answer.deep.facts:,} statements kept."
+        windows = "1 window" if answer.deep.windows == 1 else f"{answer.deep.windows:,} windows"
+        read = f"{windows}; {answer.deep.facts:,} statements kept"
+        yield f"Read before: {read if answer.deep.windows else 'nothing, for nothing was new'}."
     if answer.usage is not None and answer.usage.calls:
         usage = answer.usage
         cost = f"${usage.cost:.4f}" if usage.cost is not None else "price not known"

@@ -82,12 +82,12 @@ def ask(
 
     With -m MODEL the passages are sent to that model, in one call, and it answers
     from them. Every citation is checked before it is printed, and a sentence that
-    no passage supports is marked; if none is supported, the evidence is shown.
-    Nothing is asked of a model unless -m is given.
+    no passage supports is marked; if no citation holds, the evidence is shown.
+    Unless -m is given, no model is asked, whatever llm's default model is.
 
-    Exit status: 0 answered, or nothing to answer from; 1 the model failed; 3
-    answered, but not all was read that --deep was to read; 4 the budget did not
-    allow the call. In all cases the evidence is shown.
+    Exit status: 0 answered, or said that the notes hold no answer; 1 the model
+    failed; 3 answered, but not all was read that --deep was to read; 4 the budget
+    did not allow the call. Where no model answered, the evidence is shown.
 
     \b
     Examples:
@@ -105,12 +105,18 @@ def ask(
     with open_knowledge_base(database, readonly=not (model.name or log)) as kb, ExitStack() as stack:
         caller, trouble = _caller(model, kb.path, stack)
         if caller is not None:
+            printer.wait_for(model, deep)
             options |= {"caller": caller, "on_text": printer.on_text, "deep": deep, "deep_windows": deep_windows}
-            options["progress"] = printer.progress if deep else None
-            printer.wait_for(model)
-        answer = kb.ask(question, vectors=not no_vectors, log=log, **options)
+            options["progress"] = printer.progress
+        chosen = kb.schema.name
+        try:
+            answer = kb.ask(question, vectors=not no_vectors, log=log, **options)
+        finally:
+            printer.clear()
         answer = replace(answer, trouble=answer.trouble or trouble)
-    printer.finish(answer, as_json)
+        printer.finish(answer, as_json)
+        if not chosen and kb.schema.name:
+            click.echo(f"To read, a schema is needed, and {kb.schema.name} is now in force.", err=True)
     if status := _exit_status(answer):
         sys.exit(status)
 

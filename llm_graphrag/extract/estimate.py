@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from ..facts.llm.window import Window, WindowChunk
 from ..store import extractions
 from ..store.extractions import Candidate
-from ..store.model_calls import reply_share
 from ..text.tokens import count_tokens
 from .asking import PURPOSE, Reader
 from .run import Options
@@ -61,13 +60,13 @@ def _with_context(connection: sqlite3.Connection, window: Window) -> Window:
     return Window(window.chunks, leading_context(before), window.private)
 
 
-def estimate(connection: sqlite3.Connection, windows: Iterable[Window], reader: Reader) -> Estimate:
+def estimate(windows: Iterable[Window], reader: Reader) -> Estimate:
     """Count what asking about ``windows`` takes."""
     caller, found = reader.caller, list(windows)
     calibration = caller.ledger.calibration(caller.model_id)
     text = sum(count_tokens(c.text) for window in found for c in window.chunks)
     prompts = round(calibration * sum(reader.request(window).estimate for window in found))
-    share = reply_share(connection, PURPOSE, caller.model_id)
+    share = caller.ledger.output_ratio(PURPOSE, caller.model_id)
     return Estimate(
         windows=len(found),
         chunks=sum(len(window.chunks) for window in found),

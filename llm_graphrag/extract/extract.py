@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from ..facts.llm.reply import ReplyError
-from ..facts.llm.validate import read
 from ..facts.template import Template, load_template
 from ..models import Caller
 from ..settings import Settings
@@ -88,19 +87,19 @@ def replay(
 
     A reply that could not be used may now be; one that no longer can is left as it was.
     """
-    committer, template, version = Committer(connection), schema.current(connection), schema.version(connection)
-    rows = extractions.replies(connection, windows)
-    report = Replayed(windows=len(rows))
-    for number, row in enumerate(rows):
-        progress("replies", number, len(rows))
-        window = extractions.window(connection, row["id"])
+    committer, found = Committer(connection), extractions.with_replies(connection, windows)
+    report = Replayed(windows=len(found))
+    for number, extraction in enumerate(found):
+        progress("replies", number, len(found))
         try:
-            reading = read(row["reply"], window, template, settings.extraction_mode)
+            read = committer.reread(extraction, settings.extraction_mode)
         except ReplyError:
             report.failed += 1
             continue
-        report.kept += committer.done(row["id"], reading, row["reply"], version, row["finished"])
-        report.dropped.update(item.reason for item in reading.dropped)
-        report.wishes += len(reading.wishes)
+        if read is not None:
+            reading, kept = read
+            report.kept += kept
+            report.dropped.update(item.reason for item in reading.dropped)
+            report.wishes += len(reading.wishes)
     Writer(connection, settings).finish(progress, reparse)
     return report

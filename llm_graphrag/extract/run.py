@@ -14,21 +14,21 @@ from __future__ import annotations
 import signal
 import threading
 from collections import Counter, deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from queue import Empty, Queue
 from types import FrameType
 
 from ..facts.llm.window import Window
-from ..ledger import is_alive, process_name
+from ..ledger import process_name
 from ..sources.ingest import utc_now
 from ..store import extractions
 from ..store.connection import transaction
-from ..store.extractions import Asking, Candidate
+from ..store.extractions import Asking
 from .asking import CUT, DONE, FAILED, FATAL, REFUSED, STOPPED, Outcome, Reader
 from .commit import Committer
-from .windows import leading_context, pack
+from .planning import Options, plan, window_to_ask
+from .pool import Pool, open_pool
 
 __all__ = ["Options", "Report", "Run"]
 
@@ -37,19 +37,6 @@ SAME_TROUBLES = 12  # … and for one that may
 POLL_SECONDS = 0.2
 
 Progress = Callable[[str, int, int], None]
-
-
-@dataclass(frozen=True, slots=True)
-class Options:
-    """Which windows, and how."""
-
-    workers: int = 4
-    limit: int | None = None  # windows
-    window_tokens: int = 2_000
-    chunks: Sequence[int] | None = None
-    documents: Sequence[int] | None = None
-    again: bool = False  # also what is done
-    failed: bool = False  # only what failed
 
 
 @dataclass(slots=True)
@@ -92,71 +79,45 @@ class Run:
 
     def plan(self) -> list[int]:
         """Recover what dead processes left, plan what no window holds; returns the windows to be asked about."""
-        options = self.options
-        with transaction(self.connection):
-            extractions.recover(self.connection, is_alive)
-            extractions.dissolve(self.connection, self.asking)
-            if not options.failed:
-                candidates = extractions.pending(self.connection, options.chunks, options.documents, options.again)
-                extractions.plan(self.connection, self._pack(candidates), self.asking)
-        found = extractions.waiting(self.connection, options.chunks, options.documents, options.failed)
-        self._waiting = deque(found[: options.limit])
-        self.report.windows = len(self._waiting)
-        return list(self._waiting)
-
-    def _pack(self, candidates: Sequence[Candidate]) -> Iterator[list[Candidate]]:
-        """As many windows as the limit allows; in what order ``chunks`` were asked for, if they were."""
-        for number, window in enumerate(pack(candidates, self.options.window_tokens)):
-            if self.options.limit is not None and number >= self.options.limit:
-                return
-            yield window
+        found = plan(self.connection, self.options, self.asking)
+        self._waiting = deque(found)
+        self.report.windows = len(found)
+        return found
 
     def __call__(self, progress: Progress) -> Report:
-        """Ask about the planned windows; returns the report, also when it ended early."""
-        tasks: Queue[tuple[int, Window] | None] = Queue()
-        results: Queue[Outcome | BaseException] = Queue()
-        workers = [
-            threading.Thread(target=_work, args=(self.reader, tasks, results), daemon=True)
-            for _ in range(min(self.options.workers, max(1, len(self._waiting))))
-        ]
-        for worker in workers:
-            worker.start()
+        """Ask about the planned windows; returns the report, also when it ended early.
+
+        Raises ValueError if the cluster that is to make the calls cannot be used.
+        """
+        if not self._waiting:
+            return self.report
+        pool = open_pool(self.reader, self.options, len(self._waiting))
         try:
             with self._interruptible():
-                self._drive(tasks, results, len(workers), progress)
+                self._drive(pool, progress)
         finally:
             for extraction in self._flying:  # the second Ctrl-C, or a bug
                 self.committer.give_back(extraction)
-            for _ in workers:
-                tasks.put(None)
+            pool.close()
+        self.report.warnings += pool.warnings
         self.report.left = self.report.windows - self.report.done - self.report.failed
         return self.report
 
-    def _drive(
-        self,
-        tasks: Queue[tuple[int, Window] | None],
-        results: Queue[Outcome | BaseException],
-        workers: int,
-        progress: Progress,
-    ) -> None:
+    def _drive(self, pool: Pool, progress: Progress) -> None:
         while True:
-            while len(self._flying) < workers and not self.report.stopped and (task := self._next()) is not None:
+            while len(self._flying) < pool.size and not self.report.stopped and (task := self._next()) is not None:
                 self._flying.add(task[0])
-                tasks.put(task)
+                pool.submit(*task)
             if not self._flying and self._refused and not self.report.stopped:
                 self._retry_refused()  # nothing else holds a part of the budget now
                 continue
             if not self._flying:
                 return
             progress("windows", self.report.done + self.report.failed, self.report.windows)
-            try:
-                outcome = results.get(timeout=POLL_SECONDS)
-            except Empty:
-                continue
-            if isinstance(outcome, BaseException):
-                raise outcome
-            self._flying.discard(outcome.extraction)
-            self._take(outcome)
+            outcome = pool.next(POLL_SECONDS)
+            if outcome is not None:
+                self._flying.discard(outcome.extraction)
+                self._take(outcome)
 
     def _next(self) -> tuple[int, Window] | None:
         """The next window that this process could claim."""
@@ -167,10 +128,9 @@ class Run:
                 if not extractions.claim(self.connection, extraction, self._process, self.asking, utc_now()):
                     self.report.windows -= 1  # another process has it, or its notes are gone
                     continue
-            window = extractions.window(self.connection, extraction)
+            window = window_to_ask(self.connection, extraction)
             if window.chunks:
-                before = extractions.before(self.connection, window.chunks[0].chunk)
-                return extraction, Window(window.chunks, leading_context(before), window.private)
+                return extraction, window
         return None
 
     # -- what came of a window ----------------------------------------------------
@@ -262,11 +222,3 @@ class Run:
         finally:
             signal.signal(signal.SIGINT, before)
 
-
-def _work(reader: Reader, tasks: Queue[tuple[int, Window] | None], results: Queue[Outcome | BaseException]) -> None:
-    """A worker: windows in, outcomes out, until it is given None."""
-    while (task := tasks.get()) is not None:
-        try:
-            results.put(reader.ask(*task))
-        except BaseException as error:  # a bug: it is raised where the run was started
-            results.put(error)

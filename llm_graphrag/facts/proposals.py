@@ -15,6 +15,7 @@ __all__ = ["MUTED", "OPEN", "Gate", "Weight", "weigh"]
 
 OPEN, MUTED = "open", "muted"
 MOST_CONFIDENT = 0.99
+DIGITS = 12  # what is left of a confidence: fewer would carry it over a limit, more would keep it below one it meets
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,4 +51,4 @@ def weigh(evidence: Iterable[tuple[int, float]]) -> Weight:
     for document, confidence in evidence:
         best[document] = max(best.get(document, 0.0), min(max(confidence, 0.0), 1.0))
     together = 1 - prod(1 - confidence for confidence in best.values())
-    return Weight(round(min(together, MOST_CONFIDENT), 6), len(best))
+    return Weight(round(min(together, MOST_CONFIDENT), DIGITS), len(best))

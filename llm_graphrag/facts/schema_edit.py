@@ -1,20 +1,46 @@
-"""Changes to a schema, one at a time: each takes a template and gives the changed one, checked like a file."""
+"""Changes to a schema, one at a time: each takes a template and gives the changed one, checked like a file.
+
+``changed_words`` says which words mean something else under the changed one: only what a
+model wrote with one of them has to be read again.
+"""
 
 from __future__ import annotations
 
-from dataclasses import replace
+import json
+import re
+import unicodedata
+from collections.abc import Callable, Iterator
+from dataclasses import fields, replace
 from typing import Any
 
-from .template import AttributeType, EntityType, Relation, Template, TemplateError, folded
+from .template import FRONTMATTER_WORDS, AttributeType, EntityType, Relation, Template, TemplateError, folded
 from .template_file import read_template, to_toml
 
-__all__ = ["KINDS", "add", "add_alias", "find", "remove", "remove_alias", "rename"]
+__all__ = [
+    "KINDS",
+    "add",
+    "add_alias",
+    "changed_words",
+    "find",
+    "has_alias",
+    "is_target",
+    "named",
+    "remove",
+    "remove_alias",
+    "rename",
+    "squeezed",
+]
 
 #: kind of a type → the list of the template that holds it
 KINDS = {"entity_type": "entity_types", "relation": "relations", "attribute": "attributes"}
 
 Type = EntityType | Relation | AttributeType
 _CLASSES: dict[str, type[Type]] = {"entity_type": EntityType, "relation": Relation, "attribute": AttributeType}
+
+
+def named(template: Template, kind: str, name: str) -> Type | None:
+    """The type of this kind that is called so itself; an alias does not count."""
+    return next((item for item in _types(template, kind) if folded(item.name) == folded(name)), None)
 
 
 def find(template: Template, kind: str, name: str) -> Type | None:
@@ -31,19 +57,26 @@ def find(template: Template, kind: str, name: str) -> Type | None:
 def add(template: Template, kind: str, name: str, description: str = "", **more: Any) -> Template:
     """With one more type; ``more`` are further fields of it, such as ``domain``.
 
-    Raises TemplateError if the name is taken or no usable one.
+    Raises TemplateError if the name is taken or no usable one, or if a type of this kind has no such field.
 
     >>> add(Template("t", entity_types=(EntityType("person"),)), "relation", "knows").relations[0].name
     'knows'
     """
     if taken := find(template, kind, name):
         raise TemplateError(f"The schema has this {_words(kind)} already: {taken.name}.")
+    if kind == "relation" and (inverse := template.resolve_inverse(name)):
+        raise TemplateError(f"{name!r} is how {inverse.name} reads from tail to head already.")
+    known = {field.name for field in fields(_CLASSES[kind])}
+    if foreign := sorted(more.keys() - known):
+        raise TemplateError(f"{_article(kind)} has no {' and no '.join(foreign).replace('is_list', 'list')}.")
     new = _CLASSES[kind](folded(name) or name, " ".join(description.split()), **more)
     return _checked_template(_with(template, kind, (*_types(template, kind), new)))
 
 
 def remove(template: Template, kind: str, name: str) -> Template:
-    """Without a type; what refers to it (a domain, a key of notes) is freed of it. Raises TemplateError if there is none.
+    """Without a type; what refers to it (a domain, a key of notes) is freed of it.
+
+    Raises TemplateError if there is none.
 
     >>> remove(Template("t", entity_types=(EntityType("a"), EntityType("b"))), "entity_type", "a").entity_types[0].name
     'b'
@@ -53,8 +86,7 @@ def remove(template: Template, kind: str, name: str) -> Template:
     changed = _with(template, kind, kept)
     if kind == "entity_type":
         changed = _without_ends(changed, gone.name)
-    names = {gone.name, getattr(gone, "inverse", None)}
-    matter = {key: value for key, value in changed.frontmatter.items() if kind == "entity_type" or value not in names}
+    matter = {key: value for key, value in changed.frontmatter.items() if is_target(changed, value)}
     return _checked_template(replace(changed, frontmatter=matter))
 
 
@@ -63,12 +95,17 @@ def rename(template: Template, kind: str, name: str, new: str) -> Template:
     old = _found(template, kind, name)
     if (taken := find(template, kind, new)) and taken.name != old.name:
         raise TemplateError(f"The schema has this {_words(kind)} already: {taken.name}.")
+    called = folded(new) or new
+    if called == old.name:
+        return template
     aliases = tuple(alias for alias in (*old.aliases, old.name) if folded(alias) != folded(new))
-    renamed = replace(old, name=folded(new) or new, aliases=aliases)
+    renamed = replace(old, name=called, aliases=aliases)
     changed = _with(template, kind, tuple(renamed if t.name == old.name else t for t in _types(template, kind)))
     if kind == "entity_type":
         return _checked_template(_renamed_ends(changed, old.name, renamed.name))
-    matter = {key: renamed.name if value == old.name else value for key, value in changed.frontmatter.items()}
+    # A key of notes that means this name means the relation if there is one, else the attribute.
+    meant = kind == "relation" or template.resolve_relation(old.name) is None
+    matter = {k: renamed.name if meant and v == old.name else v for k, v in changed.frontmatter.items()}
     return _checked_template(replace(changed, frontmatter=matter))
 
 
@@ -78,6 +115,12 @@ def add_alias(template: Template, kind: str, name: str, alias: str) -> Template:
     if taken := find(template, kind, alias):
         raise TemplateError(f"{alias!r} means {taken.name} already.")
     return _replaced(template, kind, replace(old, aliases=(*old.aliases, alias)))
+
+
+def has_alias(template: Template, kind: str, name: str, alias: str) -> bool:
+    """Whether ``alias`` is one of the other names of the type ``name``."""
+    found = find(template, kind, name)
+    return found is not None and any(folded(other) == folded(alias) for other in found.aliases)
 
 
 def remove_alias(template: Template, kind: str, name: str, alias: str) -> Template:
@@ -95,6 +138,16 @@ def _checked(kind: str) -> str:
 
 def _words(kind: str) -> str:
     return kind.replace("_", " ")
+
+
+def _article(kind: str) -> str:
+    return f"{'A' if kind == 'relation' else 'An'} {_words(kind)}"
+
+
+def is_target(template: Template, value: str) -> bool:
+    """Whether a key of notes may mean ``value``."""
+    resolvers = (template.resolve_relation, template.resolve_attribute, template.resolve_inverse)
+    return value in FRONTMATTER_WORDS or any(resolve(value) for resolve in resolvers)
 
 
 def _found(template: Template, kind: str, name: str) -> Type:
@@ -129,7 +182,7 @@ def _renamed_ends(template: Template, old: str, new: str) -> Template:
     return _ends(template, lambda names: tuple(new if name == old else name for name in names))
 
 
-def _ends(template: Template, change: Any) -> Template:
+def _ends(template: Template, change: Callable[[tuple[str, ...]], tuple[str, ...]]) -> Template:
     return replace(
         template,
         relations=tuple(replace(r, domain=change(r.domain), range=change(r.range)) for r in template.relations),
@@ -138,4 +191,41 @@ def _ends(template: Template, change: Any) -> Template:
 
 
 def _checked_template(template: Template) -> Template:
-    return read_template(to_toml(template), "schema.toml")
+    return read_template(to_toml(template), "The schema")
+
+
+# -- which words mean something else ----------------------------------------------------
+
+_ESCAPE = re.compile(r"(?:\\u[0-9a-fA-F]{4})+|\\[nrtbf]")
+_NOT_WORD = re.compile(r"[\W_]+")
+
+
+def squeezed(text: str) -> str:
+    """A text as its letters and digits alone: every spelling of a name that is resolved alike is the same in it.
+
+    JSON escapes are read, so that a reply may be squeezed as it stands.
+
+    >>> {squeezed(name) for name in ("worksAt", "Works at", "works-at", "works_at", "w\\\\u006frks at")}
+    {'worksat'}
+    """
+    if "\\" in text:
+        text = _ESCAPE.sub(lambda escape: str(json.loads(f'"{escape[0]}"')), text)
+    if not text.isascii():
+        text = unicodedata.normalize("NFKC", text.replace("ـ", "")).lower().replace("ς", "σ")
+    return _NOT_WORD.sub("", text.lower())
+
+
+def changed_words(before: Template, after: Template) -> frozenset[str]:
+    """The squeezed names, aliases and inverses of all types that are not the same in both templates."""
+    words = set()
+    for kind in KINDS:
+        for item in {*_types(before, kind)} ^ {*_types(after, kind)}:
+            words |= {squeezed(name) for name in _names(item)}
+    return frozenset(words - {""})
+
+
+def _names(item: Type) -> Iterator[str]:
+    yield item.name
+    yield from item.aliases
+    if isinstance(item, Relation) and item.inverse:
+        yield item.inverse

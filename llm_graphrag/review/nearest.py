@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from difflib import SequenceMatcher
 
 from ..facts.template import folded
 from ..static_model.encoder import load
+from ..store import proposals as store
+from ..store.schema import types
 
 __all__ = ["nearest"]
 
@@ -17,28 +19,32 @@ def nearest(connection: sqlite3.Connection, proposals: Sequence[int]) -> Iterato
     """(proposal, id of the nearest type of its kind, similarity from 0 to 1), None where the schema has none.
 
     Similarity is the greater of two: how much of the letters of the names agree (or those of an alias), and the cosine
-    of the bundled vectors of names with descriptions.
+    of the bundled vectors of names with descriptions. Of two that are equally near, the one that was there first.
     """
-    types = connection.execute(
-        "SELECT id, kind, name, description, aliases FROM kg_types WHERE retired_in IS NULL ORDER BY id"
-    ).fetchall()
+    found, wanted = types(connection), [row for id_ in proposals if (row := store.one(connection, id_))]
+    if not found or not wanted:
+        yield from ((row["id"], None, None) for row in wanted)
+        return
     encoder = load()
-    vectors = encoder.encode([_text(row) for row in types]) if types and proposals else ()
-    for proposal in proposals:
-        row = connection.execute("SELECT kind, name, description FROM kg_proposals WHERE id = ?", [proposal]).fetchone()
-        own = encoder.encode([_text(row)])[0]
-        best: tuple[float, int] | None = None
-        for type_, vector in zip(types, vectors, strict=True):
-            if type_["kind"] == row["kind"]:
-                names = [type_["name"], *json.loads(type_["aliases"])]
-                likeness = max(float(own @ vector), *(_letters(row["name"], name) for name in names))
-                best = max(best or (-1.0, 0), (round(likeness, 4), -type_["id"]))
-        yield (proposal, None, None) if best is None else (proposal, -best[1], min(max(best[0], 0.0), 1.0))
+    meanings = encoder.encode([_text(row) for row in wanted]) @ encoder.encode([_text(row) for row in found]).T
+    spellings = [[folded(name) for name in (row["name"], *json.loads(row["aliases"]))] for row in found]
+    for row, cosines in zip(wanted, meanings.tolist(), strict=True):
+        best, id_ = -1.0, None
+        for type_, names, cosine in zip(found, spellings, cosines, strict=True):
+            if type_["kind"] == row["kind"] and (likeness := _likeness(row["key"], names, cosine, best)) > best:
+                best, id_ = likeness, type_["id"]
+        yield row["id"], id_, None if id_ is None else best
+
+
+def _likeness(name: str, others: Iterable[str], cosine: float, best: float) -> float:
+    """The similarity of two types, exact if it is more than ``best``."""
+    most = min(max(cosine, 0.0), 1.0)
+    for other in others:
+        letters = SequenceMatcher(None, name, other, autojunk=False)
+        if letters.real_quick_ratio() > max(most, best) and letters.quick_ratio() > max(most, best):
+            most = max(most, letters.ratio())
+    return round(most, 4)
 
 
 def _text(row: sqlite3.Row) -> str:
     return f"{row['name'].replace('_', ' ')}: {row['description']}"
-
-
-def _letters(one: str, other: str) -> float:
-    return SequenceMatcher(None, folded(one), folded(other), autojunk=False).ratio()

@@ -2,79 +2,89 @@
 
 A decision is one transaction: the schema's new version, the proposal's status, and a
 row of the log. Only then is what models have said already read again under the new
-schema, which costs nothing, and the windows that had asked are marked to be asked about
-once more. That part can be interrupted: what is left of it is remembered, and done by the
-next decision or run.
+schema, which costs nothing (revalidate.py). The windows whose replies ask for an approved
+type are marked to be asked about once more, by the next ``extract``. ``cost`` says before
+what that takes.
 """
 
 from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..extract.extract import Replayed, replay
-from ..facts import schema_edit
-from ..facts.proposals import MUTED, Gate
-from ..facts.template import Template
+from ..extract.extract import Replayed
+from ..facts.proposals import MUTED, OPEN
 from ..settings import Settings
 from ..sources.ingest import utc_now
 from ..store import decisions, extractions, proposals, schema
 from ..store.connection import transaction
-from ..store.settings import get_setting, put_setting
-from .nearest import nearest
+from . import change
+from .change import Change, ReviewError
+from .revalidate import facts, gate_of, put_off, recount, revalidate
 
-__all__ = ["ACTIONS", "Cost", "Decided", "ReviewError", "StaleError", "cost", "decide", "recount", "revalidate", "undo"]
+__all__ = [
+    "ACTIONS",
+    "STATUSES",
+    "WAITING",
+    "Cost",
+    "Decided",
+    "ReviewError",
+    "StaleError",
+    "cost",
+    "decide",
+    "decide_all",
+    "find",
+    "gate_of",
+    "recount",
+    "revalidate",
+    "undo",
+]
 
 APPROVE, MAP, REJECT, POSTPONE = ACTIONS = ("approve", "map", "reject", "postpone")
 STATUS = {APPROVE: "approved", MAP: "mapped", REJECT: "rejected", POSTPONE: "postponed"}
-WAITING = ("open", MUTED, "postponed")  # statuses that can be decided on
-REVALIDATE = "review.revalidate"  # windows whose replies have yet to be read under the schema of today
-
-
-class ReviewError(ValueError):
-    """A decision that cannot be taken; the message says why and what to do."""
+WAITING = (OPEN, MUTED, "postponed")  # statuses that can be decided on
+STATUSES = (*WAITING, "approved", "mapped", "rejected")
 
 
 class StaleError(ReviewError):
-    """Somebody else has decided meanwhile."""
+    """Somebody has decided meanwhile."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What asking again would take, by what the same windows took before; ``usd`` None where prices are unknown."""
+    """What asking again would take, by what the same windows took when they were last read.
+
+    ``usd`` is None where prices are not known. ``unknown`` is how many of the windows the ledger knows nothing about:
+    tokens and dollars are those of the others.
+    """
 
     windows: int
     tokens: int
     usd: float | None
+    unknown: int = 0
 
 
 @dataclass(slots=True)
 class Decided:
-    """What a decision changed. ``windows`` are to be asked about again by the next ``extract``."""
+    """What a decision changed. ``windows`` are to be asked about again by the next ``extract``.
+
+    ``replayed`` and ``facts`` (how many more there are than before, negative if fewer) are of all that was decided at
+    once.
+    """
 
     proposal: int
+    subject: str
     action: str
     status: str
     schema_version: int | None = None
     diff: dict[str, Any] = field(default_factory=dict)
     windows: int = 0
+    remark: str = ""  # what a person should know, such as that the schema had the type already
     replayed: Replayed = field(default_factory=Replayed)
-
-
-def gate_of(settings: Settings) -> Gate:
-    """The limits of this file."""
-    return Gate(settings.min_confidence, settings.min_support)
-
-
-def recount(connection: sqlite3.Connection, settings: Settings) -> None:
-    """Weigh all proposals by their evidence as it is now, and find the nearest type of each undecided one."""
-    with transaction(connection):
-        undecided = proposals.recount(connection, gate_of(settings))
-        for proposal, type_, similarity in nearest(connection, undecided):
-            proposals.put_nearest(connection, proposal, type_, similarity)
+    facts: int = 0
 
 
 def decide(
@@ -93,39 +103,70 @@ def decide(
     ``expected`` is the status that the person saw. Raises StaleError if it is another by now, ReviewError (or
     TemplateError) if the decision cannot be taken.
     """
+    seen = {} if expected is None else {proposal: expected}
+    return decide_all(connection, settings, [proposal], action, actor=actor, to=to, note=note, expected=seen)[0]
+
+
+def decide_all(
+    connection: sqlite3.Connection,
+    settings: Settings,
+    ids: Iterable[int],
+    action: str,
+    *,
+    actor: str,
+    to: str | None = None,
+    note: str = "",
+    expected: Mapping[int, str] | None = None,
+) -> list[Decided]:
+    """Take the same decision on several proposals, on all or, if it raises, on none; then read again once.
+
+    Arguments and errors are those of ``decide``; ``expected`` gives statuses by proposal.
+    """
     if action not in ACTIONS:
         raise ReviewError(f"{action!r} is no decision. Use one of {', '.join(ACTIONS)}.")
-    now = utc_now()
+    now, seen = utc_now(), expected or {}
     with transaction(connection):
-        row = _row(connection, proposal, expected)
-        if row["status"] not in WAITING:
-            raise StaleError(
-                f"{_subject(row)} was {row['status']} by {row['decided_by']} on {row['decided_at']}. "
-                f"To decide anew, take that back: llm graphrag proposals undo {proposal}"
-            )
-        version, diff, detail, mapped = _change(connection, row, action, to, actor, now, note)
-        proposals.set_status(
-            connection,
-            proposal,
-            STATUS[action],
-            actor=actor,
-            at=now,
-            note=note,
-            mapped_to=mapped,
-            schema_version=version,
+        before, number = schema.current(connection), facts(connection)
+        done = [
+            _decide(connection, _row(connection, proposal, seen.get(proposal)), action, to, actor, now, note)
+            for proposal in dict.fromkeys(ids)
+        ]
+        put_off(connection, before, schema.current(connection))
+    return _revalidated(connection, settings, done, number)
+
+
+def _decide(
+    connection: sqlite3.Connection, row: sqlite3.Row, action: str, to: str | None, actor: str, now: str, note: str
+) -> Decided:
+    if row["status"] not in WAITING or row["status"] == STATUS[action]:
+        raise StaleError(
+            f"{subject(row)} was {row['status']} by {row['decided_by']} on {row['decided_at']}. "
+            f"To decide anew, take that back: llm graphrag proposals undo {row['id']}"
         )
-        decisions.record(
-            connection, kind="proposal", item=proposal, subject=_subject(row), action=action, before=row["status"],
-            actor=actor, at=now, detail=detail, note=note, schema_version=version,
-        )  # fmt: skip
-        asked = proposals.asking(connection, proposal) if version else []
-        if action == APPROVE:
-            extractions.ask_again(connection, asked)
-        if version:
-            _put_off(connection, {*asked, *_naming(connection, row["name"], row["key"])})
-    decided = Decided(proposal, action, STATUS[action], version, diff, len(asked) if action == APPROVE else 0)
-    decided.replayed = revalidate(connection, settings)
-    return decided
+    changed = _change(connection, row, action, to, actor, now, note)
+    proposals.set_status(
+        connection, row["id"], STATUS[action], actor=actor, at=now, note=note, mapped_to=changed.mapped,
+        schema_version=changed.version,
+    )  # fmt: skip
+    decisions.record(
+        connection, kind="proposal", item=row["id"], subject=subject(row), action=action, before=row["status"],
+        actor=actor, at=now, detail=changed.detail, note=note, schema_version=changed.version,
+    )  # fmt: skip
+    asked = proposals.asking(connection, row["id"]) if action == APPROVE else []
+    extractions.ask_again(connection, asked)
+    return Decided(
+        row["id"], subject(row), action, STATUS[action], changed.version, changed.diff, len(asked), changed.remark
+    )
+
+
+def _change(
+    connection: sqlite3.Connection, row: sqlite3.Row, action: str, to: str | None, actor: str, now: str, note: str
+) -> Change:
+    if action == APPROVE:
+        return change.approve(connection, row, actor, now, note or f"approved {subject(row)}")
+    if action == MAP:
+        return change.map_to(connection, row, to or "", actor, now, note)
+    return Change()
 
 
 def undo(
@@ -137,137 +178,95 @@ def undo(
     note: str = "",
     expected: str | None = None,
 ) -> Decided:
-    """Take the last decision on a proposal back. Raises ReviewError if there is none."""
+    """Take the last decision on a proposal back.
+
+    What a person has changed since stays as it is, and the remark says so. Raises ReviewError if there is no
+    decision, or if the type that was approved has been renamed since.
+    """
     now = utc_now()
     with transaction(connection):
         row = _row(connection, proposal, expected)
         last = decisions.standing(connection, "proposal", proposal)
         if last is None:
-            raise ReviewError(f"Nothing was decided about {_subject(row)} that could be taken back.")
-        detail = json.loads(last["detail"])
-        version, diff = _revert(connection, row, last["action"], detail, actor, now)
-        proposals.set_status(connection, proposal, last["before"])
+            raise ReviewError(f"Nothing was decided about {subject(row)} that could be taken back.")
+        before, number = schema.current(connection), facts(connection)
+        changed = change.take_back(connection, row, last, actor, now, f"took back: {last['action']} {subject(row)}")
+        if last["action"] == APPROVE:
+            proposals.ask_no_more(connection, proposal)
         by = decisions.record(
-            connection, kind="proposal", item=proposal, subject=_subject(row), action="undo", before=row["status"],
-            actor=actor, at=now, detail={"of": last["id"]}, note=note, schema_version=version,
+            connection, kind="proposal", item=proposal, subject=subject(row), action="undo", before=row["status"],
+            actor=actor, at=now, detail={"of": last["id"]}, note=note, schema_version=changed.version,
         )  # fmt: skip
         decisions.mark_undone(connection, last["id"], by)
-        if version:
-            asked = proposals.asking(connection, proposal)
-            connection.executemany("UPDATE kg_extractions SET ask_again = 0 WHERE id = ?", [[id_] for id_ in asked])
-            _put_off(connection, {*asked, *_using(connection, row["kind"], detail["name"])})
-    decided = Decided(proposal, "undo", last["before"], version, diff)
-    decided.replayed = revalidate(connection, settings)
-    return decided
+        _restore(connection, proposal, last["before"])
+        put_off(connection, before, schema.current(connection))
+    done = Decided(proposal, subject(row), "undo", last["before"], changed.version, changed.diff, remark=changed.remark)
+    return _revalidated(connection, settings, [done], number)[0]
 
 
-def revalidate(connection: sqlite3.Connection, settings: Settings) -> Replayed:
-    """Read the replies that wait for it under the schema of today, and weigh all proposals anew."""
-    windows = get_setting(connection, REVALIDATE, [])
-    done = replay(connection, settings, windows=windows) if windows else Replayed()
-    with transaction(connection):
-        put_setting(
-            connection, REVALIDATE, [id_ for id_ in get_setting(connection, REVALIDATE, []) if id_ not in windows]
-        )
-        recount(connection, settings)
+def _restore(connection: sqlite3.Connection, proposal: int, status: str) -> None:
+    """Give a proposal the status it had, with what was decided then if it was decided on."""
+    earlier = decisions.standing(connection, "proposal", proposal)
+    if earlier is None or STATUS[earlier["action"]] != status:
+        proposals.set_status(connection, proposal, status)
+        return
+    proposals.set_status(
+        connection, proposal, status, actor=earlier["actor"], at=earlier["at"], note=earlier["note"],
+        schema_version=earlier["schema_version"],
+    )  # fmt: skip
+
+
+def _revalidated(connection: sqlite3.Connection, settings: Settings, done: list[Decided], number: int) -> list[Decided]:
+    replayed = revalidate(connection, settings)
+    gained = facts(connection) - number
+    for decided in done:
+        decided.replayed, decided.facts = replayed, gained
+        decided.status = _row(connection, decided.proposal)["status"]
     return done
 
 
-def cost(connection: sqlite3.Connection, proposal: int) -> Cost:
-    """What approval would ask again, and what those windows took when they were read."""
-    windows = proposals.asking(connection, proposal)
-    row = connection.execute(
-        """SELECT coalesce(sum(l.input_tokens + l.output_tokens), 0), sum(l.cost), count(*) - count(l.cost)
-           FROM json_each(?) w CROSS JOIN kg_ledger l ON l.extraction = w.value WHERE l.status = 'settled'""",
-        [json.dumps(windows)],
-    ).fetchone()
-    return Cost(len(windows), row[0], None if row[2] or row[1] is None else float(row[1]))
+COST = """
+  WITH last AS (SELECT l.extraction AS window, l.run AS run, max(l.id) FROM json_each(?) w
+                CROSS JOIN kg_ledger l ON l.extraction = w.value WHERE l.status = 'settled' GROUP BY l.extraction)
+  SELECT count(DISTINCT l.extraction) AS known, coalesce(sum(l.input_tokens + l.output_tokens), 0) AS tokens,
+    coalesce(sum(l.cost), 0.0) AS usd, count(*) - count(l.cost) AS unpriced
+  FROM last CROSS JOIN kg_ledger l ON l.extraction = last.window AND l.run = last.run AND l.status = 'settled'"""
 
 
-# -- the schema ---------------------------------------------------------------------
+def cost(connection: sqlite3.Connection, *ids: int) -> Cost:
+    """What approval of these proposals would ask again; a window that asks for several of them counts once."""
+    windows = {window for proposal in ids for window in proposals.asking(connection, proposal)}
+    row = connection.execute(COST, [json.dumps(sorted(windows))]).fetchone()
+    known = not row["unpriced"] and (row["known"] or not windows)
+    return Cost(len(windows), row["tokens"], float(row["usd"]) if known else None, len(windows) - row["known"])
 
 
-def _row(connection: sqlite3.Connection, proposal: int, expected: str | None) -> sqlite3.Row:
-    row = proposals.one(connection, proposal)
-    if row is None:
-        raise ReviewError(f"There is no proposal {proposal}. See: llm graphrag proposals list")
-    if expected is not None and row["status"] != expected:
-        who = f" by {row['decided_by']}" if row["decided_by"] else ""
-        raise StaleError(f"{_subject(row)} has become {row['status']}{who} since you looked. Look again, then decide.")
-    return row
+def find(connection: sqlite3.Connection, written: str) -> int:
+    """The id of the proposal that a person means: an id, or a name if only one proposal has it.
+
+    Raises ReviewError if there is none, or more than one.
+    """
+    if written.isascii() and written.isdigit() and proposals.one(connection, int(written[:18])):
+        return int(written)
+    found = proposals.called(connection, written)
+    if len(found) > 1:
+        several = ", ".join(f"{row['id']} ({row['kind'].replace('_', ' ')})" for row in found)
+        raise ReviewError(f"Several proposals are called {written}: {several}. Use the number.")
+    if not found:
+        raise ReviewError(f"There is no proposal {written}. See: llm graphrag proposals list --status all")
+    return int(found[0]["id"])
 
 
-def _subject(row: sqlite3.Row) -> str:
+def subject(row: sqlite3.Row) -> str:
+    """A proposal in words, such as "relation repaired_by"."""
     return f"{row['kind'].replace('_', ' ')} {row['name']}"
 
 
-def _change(
-    connection: sqlite3.Connection, row: sqlite3.Row, action: str, to: str | None, actor: str, now: str, note: str
-) -> tuple[int | None, dict[str, Any], dict[str, Any], int | None]:
-    """Change the schema as a decision asks; (version, diff, what undo needs, id of the type mapped to)."""
-    kind, template = row["kind"], schema.current(connection)
-    if action == APPROVE:
-        changed = schema_edit.add(template, kind, row["name"], row["description"])
-        added = schema_edit.find(changed, kind, row["name"])
-        assert added is not None
-        diff = _use(connection, changed, actor, now, note or f"approved {_subject(row)}")
-        return schema.version(connection), diff, {"name": added.name}, None
-    if action == MAP:
-        if not to:
-            raise ReviewError("Say which type it is to be mapped to.")
-        changed = schema_edit.add_alias(template, kind, to, row["name"])
-        found = schema_edit.find(changed, kind, to)
-        assert found is not None
-        diff = _use(connection, changed, actor, now, note or f"{_subject(row)} means {found.name}")
-        mapped = connection.execute(
-            "SELECT id FROM kg_types WHERE kind = ? AND name = ?", [kind, found.name]
-        ).fetchone()
-        return schema.version(connection), diff, {"name": found.name, "alias": row["name"]}, mapped[0]
-    return None, {}, {}, None
-
-
-def _revert(
-    connection: sqlite3.Connection, row: sqlite3.Row, action: str, detail: dict[str, Any], actor: str, now: str
-) -> tuple[int | None, dict[str, Any]]:
-    """Change the schema back, if the decision changed it and nobody has since."""
-    kind, template = row["kind"], schema.current(connection)
-    note = f"took back: {action} {_subject(row)}"
-    if action == APPROVE and schema_edit.find(template, kind, detail["name"]):
-        changed = schema_edit.remove(template, kind, detail["name"])
-    elif action == MAP and schema_edit.find(template, kind, detail["name"]):
-        changed = schema_edit.remove_alias(template, kind, detail["name"], detail["alias"])
-    else:
-        return None, {}
-    return schema.version(connection) + 1, _use(connection, changed, actor, now, note)
-
-
-def _use(connection: sqlite3.Connection, template: Template, actor: str, now: str, note: str) -> dict[str, Any]:
-    return schema.use(connection, template, actor, now, note, origin="proposal")
-
-
-# -- what has to be read again --------------------------------------------------------
-
-
-def _put_off(connection: sqlite3.Connection, windows: Iterable[int]) -> None:
-    put_setting(connection, REVALIDATE, sorted({*get_setting(connection, REVALIDATE, []), *windows}))
-
-
-def _naming(connection: sqlite3.Connection, *names: str) -> Sequence[int]:
-    """Windows of whose replies something was dropped that says one of these names."""
-    rows = connection.execute(
-        """SELECT DISTINCT e.id FROM kg_extractions e, json_each(?) n
-           WHERE e.status = 'done' AND instr(lower(e.dropped), lower(n.value))""",
-        [json.dumps(names)],
-    )
-    return [row[0] for row in rows]
-
-
-def _using(connection: sqlite3.Connection, kind: str, name: str) -> Sequence[int]:
-    """Windows whose claims use a type."""
-    column = "head_type = :name OR tail_type = :name OR (kind = 'type' AND tail = :name)"
-    where = column if kind == "entity_type" else "relation = :name"
-    rows = connection.execute(
-        f"SELECT DISTINCT extraction FROM kg_evidence WHERE origin = 'llm' AND extraction IS NOT NULL AND ({where})",
-        {"name": name},
-    )
-    return [row[0] for row in rows]
+def _row(connection: sqlite3.Connection, proposal: int, expected: str | None = None) -> sqlite3.Row:
+    row = proposals.one(connection, proposal)
+    if row is None:
+        raise ReviewError(f"There is no proposal {proposal}. See: llm graphrag proposals list --status all")
+    if expected is not None and row["status"] != expected:
+        who = f" by {row['decided_by']}" if row["decided_by"] else ""
+        raise StaleError(f"{subject(row)} has become {row['status']}{who} since you looked. Look again, then decide.")
+    return row

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from ..text.normalise import name_key
-from . import counts
+from . import counts, joining
 from .chunks import text_hash
 
 LIMIT = 20  # problems of one kind that are named; the rest is counted
@@ -213,6 +213,17 @@ def _keys(connection: sqlite3.Connection) -> Iterator[Problem]:
                 yield Problem(table, row["id"], f"its key is {row['key']!r}, its name {row['name']!r}")
 
 
+def _merges(connection: sqlite3.Connection) -> Iterator[Problem]:
+    """Entities are joined as it was decided, and every decision names who took it."""
+    for entity, message in joining.misplaced(connection):
+        yield Problem("kg_entities", entity, message)
+    for id_, status in connection.execute(
+        """SELECT id, status FROM kg_merges WHERE status IN ('approved', 'rejected')
+             AND (decided_by IS NULL OR decided_at IS NULL)"""
+    ):
+        yield Problem("kg_merges", id_, f"it is {status}, and nobody has decided that")
+
+
 def _counts(connection: sqlite3.Connection) -> Iterator[Problem]:
     wanted: dict[tuple[str, object], int] = {}
     for select in (counts.FACTS_OF_ENTITY, counts.CHUNKS_OF_ENTITY):
@@ -236,5 +247,6 @@ CHECKS: tuple[Callable[[sqlite3.Connection], Iterator[Problem]], ...] = (
     _listed(FACT_CHECKS),
     _listed(ENTITY_CHECKS),
     _keys,
+    _merges,
     _counts,
 )

@@ -20,9 +20,13 @@ FACTS_OF_ENTITY = """
     + (SELECT count(*) FROM kg_triples t WHERE t.tail = e.id AND t.head <> e.id)
     + (SELECT count(*) FROM kg_attributes a WHERE a.entity = e.id) AS n"""
 
-CHUNKS_OF_ENTITY = (
-    "SELECT 'chunks', e.id, (SELECT count(DISTINCT m.chunk) FROM kg_mentions m WHERE m.entity = e.id) AS n"
-)
+#: Chunks that mention an entity or what is merged into it; a merged entity has no number of its own.
+CHUNKS_OF_ENTITY = """
+  SELECT 'chunks', e.id, CASE WHEN e.merged_into IS NOT NULL THEN 0
+    WHEN EXISTS (SELECT 1 FROM kg_entities o WHERE o.merged_into = e.id)
+    THEN (SELECT count(DISTINCT m.chunk) FROM kg_mentions m WHERE m.entity IN
+      (SELECT o.id FROM kg_entities o WHERE o.merged_into = e.id UNION ALL SELECT e.id))
+    ELSE (SELECT count(DISTINCT m.chunk) FROM kg_mentions m WHERE m.entity = e.id) END AS n"""
 
 FACETS = {
     "entity_type": "SELECT type, count(*) FROM kg_entities WHERE merged_into IS NULL GROUP BY type",

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import reduce
 
 from ..facts.identity import preferred_spelling
@@ -94,8 +94,8 @@ SPELLINGS = """
   UNION SELECT head FROM kg_evidence WHERE head_entity = :entity AND head_key IS NOT NULL"""
 
 
-def sweep(connection: sqlite3.Connection, candidates: Iterable[int]) -> list[int]:
-    """Delete those of ``candidates`` that nothing supports any more: no note, mention, claim or hand."""
+def unsupported(connection: sqlite3.Connection, candidates: Iterable[int]) -> list[int]:
+    """Those of ``candidates`` that nothing supports any more: no note, mention, claim or hand."""
     wanted = json.dumps(sorted(set(candidates)))
     rows = connection.execute(
         """SELECT e.id FROM json_each(?) w CROSS JOIN kg_entities e ON e.id = w.value
@@ -106,10 +106,13 @@ def sweep(connection: sqlite3.Connection, candidates: Iterable[int]) -> list[int
              AND NOT EXISTS (SELECT 1 FROM kg_documents d WHERE d.entity = e.id)""",
         [wanted],
     ).fetchall()
-    gone = [row[0] for row in rows]
-    connection.executemany("DELETE FROM kg_entities WHERE id = ?", [[id_] for id_ in gone])
-    changes.record(connection, "kg_entities", gone, "delete")
-    return gone
+    return [row[0] for row in rows]
+
+
+def delete(connection: sqlite3.Connection, entities: Sequence[int]) -> None:
+    """Delete entities, their names with them."""
+    connection.executemany("DELETE FROM kg_entities WHERE id = ?", [[id_] for id_ in entities])
+    changes.record(connection, "kg_entities", entities, "delete")
 
 
 ADOPTED = """

@@ -207,6 +207,14 @@ def fail(connection: sqlite3.Connection, extraction: int, error: str, reply: str
     )  # fmt: skip
 
 
+def reread(connection: sqlite3.Connection, extraction: int, dropped: Sequence[Dropped], kept: int) -> None:
+    """The reply of a window was read anew: what came of it is another, whether it is to be asked about is not."""
+    connection.execute(
+        "UPDATE kg_extractions SET dropped = ?, kept = ? WHERE id = ?",
+        [_json([asdict(item) for item in dropped]), kept, extraction],
+    )
+
+
 def ask_again(connection: sqlite3.Connection, windows: Iterable[int]) -> None:
     """Windows that are done are to be asked about once more; what they said stands until then."""
     connection.executemany(
@@ -234,14 +242,27 @@ def window(connection: sqlite3.Connection, extraction: int, context: str = "") -
     return Window(tuple(WindowChunk(*row[:7]) for row in rows), context, any(row["private"] for row in rows))
 
 
-def replies(connection: sqlite3.Connection, windows: Sequence[int] | None = None) -> list[sqlite3.Row]:
-    """(id, reply, finished) of all windows that have a reply, or of these."""
-    return connection.execute(
-        """SELECT id, reply, finished FROM kg_extractions
-           WHERE status IN ('done', 'failed') AND reply IS NOT NULL
+def with_replies(connection: sqlite3.Connection, windows: Sequence[int] | None = None) -> list[int]:
+    """All windows that have a reply, or those of these; one that is being asked about once more still has its last."""
+    rows = connection.execute(
+        """SELECT id FROM kg_extractions WHERE status IN ('done', 'failed', 'claimed') AND reply IS NOT NULL
              AND (:windows IS NULL OR id IN (SELECT value FROM json_each(:windows))) ORDER BY id""",
         {"windows": None if windows is None else json.dumps(list(windows))},
-    ).fetchall()
+    )
+    return [row[0] for row in rows]
+
+
+def reply(connection: sqlite3.Connection, extraction: int) -> sqlite3.Row | None:
+    """status, reply and finished of a window; None if it is gone or has no reply."""
+    row: sqlite3.Row | None = connection.execute(
+        "SELECT status, reply, finished FROM kg_extractions WHERE id = ? AND reply IS NOT NULL", [extraction]
+    ).fetchone()
+    return row
+
+
+def mode(connection: sqlite3.Connection, extraction: int) -> str:
+    """The mode in which a window was asked about."""
+    return str(connection.execute("SELECT mode FROM kg_extractions WHERE id = ?", [extraction]).fetchone()[0])
 
 
 def before(connection: sqlite3.Connection, chunk: int) -> str:

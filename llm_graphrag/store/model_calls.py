@@ -142,16 +142,6 @@ def longest_reply(connection: sqlite3.Connection, model: str) -> int:
     return int(row[0])
 
 
-def reply_share(connection: sqlite3.Connection, purpose: str, model_id: str) -> float | None:
-    """Tokens of replies for each of the prompts in the settled calls of a purpose; None if there were none."""
-    row = connection.execute(
-        """SELECT sum(output_tokens) * 1.0 / nullif(sum(input_tokens), 0) FROM kg_ledger
-           WHERE status = 'settled' AND purpose = ? AND model = ?""",
-        [purpose, model_id],
-    ).fetchone()
-    return None if row[0] is None else float(row[0])
-
-
 def output_ratio(connection: sqlite3.Connection, purpose: str, model: str) -> float | None:
     """Tokens of reply for each of prompt; None if this model has settled no call for this purpose."""
     row = connection.execute(

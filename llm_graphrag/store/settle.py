@@ -15,9 +15,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from ..facts.link_targets import Candidate, bare, choose
-from . import changes, counts, note_entities
+from . import changes, counts, joining, note_entities
 from .entities import Names
-from .entity_state import adopt_types, own_keys, restate, sweep, undeclared_keys
+from .entity_state import adopt_types, delete, own_keys, restate, undeclared_keys, unsupported
 from .evidence import put_link_mention, touch
 
 
@@ -47,6 +47,7 @@ class Settlement:
         self.connection.execute(
             "CREATE TEMP TABLE IF NOT EXISTS touched(kind TEXT, id INTEGER, PRIMARY KEY (kind, id)) WITHOUT ROWID"
         )
+        joining.watch(self.connection)
 
     def assign_notes(self, keys: Iterable[str]) -> None:
         """Name the entities of notes whose group keys are ``keys``; their old and new names may mean something else."""
@@ -68,9 +69,9 @@ class Settlement:
         self._aggregate()
         self.entities |= self.lost
         keys = self.keys | own_keys(self.connection, self.entities)
-        if sweep(self.connection, self.entities) or self.lost:
-            self.names.clear()
+        self._sweep()
         adopt_types(self.connection, keys)
+        self._join()
         restate(self.connection, self.entities, self.lost)
         counts.recount_entities(self.connection, self.entities)
         self.document_keys.clear()
@@ -78,6 +79,22 @@ class Settlement:
         self.evidence.clear()
         self.entities.clear()
         self.lost.clear()
+
+    def _sweep(self) -> None:
+        """Delete what nothing supports any more; what was merged into it is on its own until ``_join``."""
+        gone = unsupported(self.connection, self.entities)
+        if freed := joining.detach(self.connection, gone):
+            self.entities |= freed
+            self._aggregate()
+        delete(self.connection, gone)
+        if gone or self.lost:
+            self.names.clear()
+
+    def _join(self) -> None:
+        """Entities may have come, gone or got a type: those that decisions join are joined now, and only those."""
+        if moved := joining.join(self.connection):
+            self.entities |= moved
+            self._aggregate()
 
     def _resolve(self, keys: set[str]) -> None:
         self.keys |= keys

@@ -141,6 +141,11 @@ class Ends:
         own = () if name in forms else (name,)
         return End(shown, key, tuple(types) or ("",), (*forms, *own), self.bound.nouns(types))
 
+    def others(self, *ends: End) -> list[str]:
+        """The names of all listed entities but these."""
+        keys = {end.key for end in ends}
+        return [entity.name for key, same in self._entities.items() if key not in keys for entity in same[:1]]
+
     def fit(self, head: End, tail: End, meant: Meant) -> Fit | None:
         """The types under which the ends fit; the other way round only if they do not as they are."""
         for turned, (first, second) in enumerate(((head, tail), (tail, head))):
@@ -157,7 +162,9 @@ class Ends:
 
     def owner(self, owner: End, meant: Meant) -> str | None:
         """The type under which an entity may have an attribute, None if it may not."""
-        fitting = ["" if type_ == _UNKNOWN else type_ for type_ in owner.types if self.bound.allows(meant.domain, type_)]
+        fitting = [
+            "" if type_ == _UNKNOWN else type_ for type_ in owner.types if self.bound.allows(meant.domain, type_)
+        ]
         return max(fitting, key=bool) if fitting else None
 
     @staticmethod

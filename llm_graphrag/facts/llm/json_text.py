@@ -37,6 +37,7 @@ _TAG = re.compile(
 )
 _FENCE = re.compile(r"```[\w+-]*[ \t]*\n")
 _OBJECT = re.compile(r"\{\s*[\"}]")
+_ARRAY = re.compile(r"[\[,]\s*(?=\[\s*\")")  # what stands before an array of strings within another
 _PIECE = re.compile(r"\{[^{}\0]*\}")
 _OPENED = re.compile(r"\{[^{}\0]*")
 _MEMBER = re.compile(r"\{\s*[\"']?\w+[\"']?\s*:\s*[^\s\[{\0]")  # an object whose first member is no list and no object
@@ -216,15 +217,14 @@ class _Search:
 
     def _arrays(self) -> Iterator[tuple[int, int, Any]]:
         """Arrays of three strings in a list that was not read as a whole."""
-        before = ""
-        at = 0
-        for bracket in re.finditer(r"[^\s]", self.rest) if self.rest.count("[") > 1 else ():
-            if bracket.start() >= at and bracket[0] == "[" and before in ("[", ","):
-                value, end = self._decode(bracket.start())
-                if isinstance(value, list) and len(value) == 3 and all(isinstance(part, str) for part in value):
-                    yield bracket.start(), end, [value]
-                    at = end
-            before = bracket[0]
+        until = 0
+        for before in _ARRAY.finditer(self.rest):
+            if before.end() < until:
+                continue
+            value, end = self._decode(before.end())
+            if isinstance(value, list) and len(value) == 3 and all(isinstance(part, str) for part in value):
+                yield before.end(), end, [value]
+                until = end
 
     def _unread(self) -> Iterator[Unread]:
         """Objects with members of their own that are in no value, and whether the reply ends open."""

@@ -11,13 +11,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from ...text.normalise import name_key
 from .ends import End
 from .names import short_forms, significant_words, stem
-from .places import Folded, Places, Spot, holds_any, holds_value
+from .places import BEGINNING, Folded, Places, Spot, holds_any, holds_value
 
-__all__ = ["Locator"]
+__all__ = ["Locator", "Value"]
 
 NEITHER = "the quote names neither"
 _REFERS = re.compile(
@@ -29,6 +30,14 @@ _MAX_WORDS = 400  # characters of what is to be found by its words
 
 Names = Sequence[str]
 Test = Callable[[Folded, int], bool]  # of a sentence and the number of its chunk
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """The value of an attribute, as what stands in place of a tail."""
+
+    name: str
+    kind: str
 
 
 class Locator:
@@ -50,7 +59,7 @@ class Locator:
 
         return self._first(number, named, meant)
 
-    def value(self, number: int | None, owner: End, value: str, kind: str) -> Spot | None:
+    def value(self, number: int | None, owner: End, value: str, kind: str, others: Names) -> Spot | None:
         """The first sentence that holds a value and names its owner, or at least stands in a chunk that does."""
 
         def named(sentence: Folded, _: int) -> bool:
@@ -60,8 +69,10 @@ class Locator:
             return holds_value(sentence, value, kind) and self._refers(sentence, number, owner, (value,))
 
         def near(sentence: Folded, number: int) -> bool:
-            about = self.places.is_subject(number, owner.forms) or self.places.stand_in(number, owner.forms)
-            return about and holds_value(sentence, value, kind)
+            return holds_value(sentence, value, kind) and (
+                self.places.is_subject(number, owner.forms)
+                or (self.places.stand_in(number, owner.forms) and not self._is_about(sentence, others))
+            )
 
         return self._first(number, named, meant, near)
 
@@ -85,23 +96,48 @@ class Locator:
         """The first end that stands nowhere in the window, empty if all stand somewhere."""
         return next((end.name for end in ends if not self.places.documents_with(end.forms)), "")
 
-    def missing(self, spot: Spot, head: Names, tail: Names, kind: str | None = None) -> str:
-        """What a quote lacks: it has to name one end, and the document both. Empty if it lacks nothing.
+    # -- whether a quote has to do with its claim -------------------------------------------
 
-        ``kind`` is that of the attribute whose value ``tail`` is, None for a triple.
+    def fault(self, spot: Spot, head: End, tail: End | Value, others: Names) -> str:
+        """What is wrong with a quote, empty if nothing is.
+
+        It has to name one end, and the document both. The sentence around it has to hold a value; if it does not
+        mention the other end of a triple at all, it must not begin with one of the ``others``, for then it is about them.
         """
-        quote = self.places.slice(spot.number, spot.start, spot.end)
-        in_quote = holds_any(quote, tail) if kind is None else holds_value(quote, tail[0], kind)
-        shorts = [name_key(short) for name in (*head, *(tail if kind is None else ())) for short in short_forms(name)]
-        if not (in_quote or holds_any(quote, head) or any(next(quote.find(short), None) for short in shorts)):
+        number = spot.number
+        quote = self.places.slice(number, spot.start, spot.end)
+        unnamed = [end for end in (head, tail) if not self._named(quote, end)]
+        if len(unnamed) == 2:
             return NEITHER
-        if not self.places.stand_in_document(spot.number, head):
-            return head[0]
-        if kind is None:
-            there = self.places.stand_in_document(spot.number, tail)
-        else:
-            there = self.places.value_in_document(spot.number, tail[0], kind)
-        return "" if there else tail[0]
+        absent = [
+            end.name
+            for end in (head, tail)
+            if isinstance(end, End) and not self.places.stand_in_document(number, end.forms)
+        ]
+        if absent or not unnamed:
+            return absent[0] if absent else ""
+        sentence = self.places.slice(number, *self.places.sentence(number, spot.start, spot.end))
+        if self._named(sentence, unnamed[0]):
+            return ""
+        if isinstance(unnamed[0], Value):
+            return unnamed[0].name
+        return "" if self._may_refer(sentence, number, unnamed[0]) else self._is_about(sentence, others)
+
+    def _named(self, text: Folded, end: End | Value) -> bool:
+        if isinstance(end, Value):
+            return holds_value(text, end.name, end.kind)
+        shorts = (name_key(short) for name in end.forms for short in short_forms(name))
+        return holds_any(text, end.forms) or any(next(text.find(short), None) for short in shorts)
+
+    def _may_refer(self, sentence: Folded, number: int, end: End) -> bool:
+        return bool(_REFERS.search(sentence.text)) or self.places.is_subject(number, end.forms)
+
+    @staticmethod
+    def _is_about(sentence: Folded, others: Names) -> str:
+        """Which of the others a sentence begins with, said as a fault; empty if with none."""
+        found = ((next(sentence.find(name_key(name)), None), name) for name in others)
+        first = min(((span[0], name) for span, name in found if span and span[0] <= BEGINNING), default=None)
+        return f"the sentence is about {first[1]}" if first else ""
 
     # -- sentences ----------------------------------------------------------------------
 

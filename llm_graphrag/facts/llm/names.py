@@ -41,6 +41,8 @@ _PRONOUNS = frozenset(
 )
 _DETERMINER = re.compile(r"(?:a|an|the|this|that|these|those|his|her|its|their|our|my|your|der|die|das|le|la|el)\s")
 
+_RELATED = re.compile(r"(?:[a-z]+\s)+(?:of|to|in|from|by|at|for)\s(?:[a-z]+\s)*[A-Z]")
+
 
 def name_fault(name: str) -> str:
     """Why a cleaned name is none, empty if it is one.
@@ -61,14 +63,18 @@ def name_fault(name: str) -> str:
 
 
 def is_description(alias: str) -> bool:
-    """Whether another name only describes, as "the abbey" or "his brother" do: an article and words written small.
+    """Whether another name only describes: an article and words written small, or such words and whom they are of.
 
     >>> [is_description(a) for a in ("the abbey", "The Abbey", "her elder brother", "the iPhone", "la Scala")]
     [True, False, True, False, False]
+    >>> [is_description(a) for a in ("queen of Oban", "second son of Ada", "the Lady of Oban", "point of view")]
+    [True, True, False, False]
     """
     alias = clean_name(alias)
     first, _, rest = alias.partition(" ")
-    return bool(_DETERMINER.match(f"{first.lower()} ")) and bool(rest) and rest == rest.lower()
+    if _DETERMINER.match(f"{first.lower()} "):
+        return bool(rest) and rest == rest.lower()
+    return _RELATED.match(alias) is not None
 
 
 @lru_cache(maxsize=20_000)

@@ -20,15 +20,15 @@ from ...text.sentences import sentence_around, sentence_spans
 from .names import WORD, same_word, significant_words, stem
 from .window import Window
 
-__all__ = ["Folded", "Places", "Spot", "folded", "holds", "holds_any", "holds_value"]
+__all__ = ["BEGINNING", "Folded", "Places", "Spot", "folded", "holds", "holds_any", "holds_value"]
 
 _MARKS = "\u0300-\u036f\u3099\u309a"
 _CLUSTER = re.compile(rf"\s+|[!-_a-~]+(?![{_MARKS}])|[^\s{_MARKS}][{_MARKS}]*|.", re.DOTALL)  # plain ASCII in one piece
 _SAME = 1.0  # a score that only the same text reaches
 _SHELL = " \"'.…"  # what find_quote does without around a quote
-_MAX_FUZZY = 300  # quotes of one reply that are searched for with differences
+_MAX_FUZZY = 200  # quotes of one reply that are searched for with differences
 _MAX_SENTENCE = 400
-_BEGINNING = 12  # characters before a name that a chunk begins with: an article, markup
+BEGINNING = 12  # characters before a name that a chunk begins with: an article, markup
 _QUALIFIER = re.compile(r"(?<=\S)\s*\([^()]*\)\s*$")  # Mercury (planet)
 _PREFIX = 5  # letters that two forms of a word have in common at least
 
@@ -209,10 +209,6 @@ class Places:
             holds_any(text, names) for text in shown
         )
 
-    def value_in_document(self, number: int, value: str, kind: str) -> bool:
-        """Whether a value stands in the document of a chunk, as far as the window holds it."""
-        return any(holds_value(self._whole[other], value, kind) for other in self.siblings(number))
-
     def documents_with(self, names: Sequence[str]) -> list[int]:
         """The first chunk of every document in which one of the names stands."""
         return [numbers[0] for numbers in self._documents.values() if self.stand_in_document(numbers[0], names)]
@@ -229,7 +225,7 @@ class Places:
         if any(key_of(name) in keys for name in names):
             return True
         found = (next(self._whole[number].find(key_of(name)), None) for name in names)
-        return any(span is not None and span[0] <= _BEGINNING for span in found)
+        return any(span is not None and span[0] <= BEGINNING for span in found)
 
     # -- quotes -----------------------------------------------------------------------
 
@@ -264,6 +260,11 @@ class Places:
         if number not in self._sentences:
             self._sentences[number] = sentence_spans(self.chunks[number].text)
         return self._sentences[number]
+
+    def sentence(self, number: int, start: int, end: int) -> tuple[int, int]:
+        """The whole sentences around a span."""
+        text = self.chunks[number].text
+        return sentence_around(text, self.sentences(number), start, end, len(text))
 
     def sentence_with(self, number: int, name: str) -> tuple[int, int] | None:
         """The first sentence of a chunk that holds a name, clipped if it is very long; None if none does."""

@@ -11,13 +11,14 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from ...text.normalise import clean_name, fold_identifier, name_key
+from ...text.normalise import clean_name, fold_identifier, is_blank, name_key
 from ..template import Template
 from .reply_schema import OPEN, checked_mode
 
-__all__ = ["Bound", "Meant", "value_fault"]
+__all__ = ["MAX_VALUE", "Bound", "Meant", "identifier", "value_fault"]
 
 MAX_TYPE = 80  # characters, as in templates
+MAX_VALUE = 1_000
 
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
@@ -129,7 +130,7 @@ _TIME = re.compile(
     |millenni\w+|years?|months?|weeks?|days?|era|epoch|ages?|period|dynasty|reign|antiquity|ancient|medieval|modern
     |prehistor\w+|renaissance|war|early|mid|late|before|after|during|circa|present|today|now|current\w*|recent\w*
     |yesterday|tomorrow|tonight|morning|noon|evening|midnight|easter|christmas|new\s+year|one|two|three|four|five|six
-    |seven|eight|nine|ten|first|second|third|\w+teenth|\w+day|unknown|living|ongoing|[mdclxvi]+)\b""",
+    |seven|eight|nine|ten|first|second|third|\w+teenth|\w+day|living|ongoing|[mdclxvi]+)\b""",
     re.IGNORECASE | re.VERBOSE,
 )
 _COUNT = re.compile(
@@ -138,11 +139,16 @@ _COUNT = re.compile(
     |twice|couple|several|few|many|pairs?|double|[mdclxvi]+)\b""",
     re.IGNORECASE | re.VERBOSE,
 )
+_NOTHING = re.compile(  # what models write where there is nothing to write
+    r"[-–—?.\s]+|n/?a|null|none|nil|unknown|unspecified|undefined|(?:is\s)?(?:not|never)\s(?:\w+\s)?"
+    r"(?:given|known|stated|mentioned|specified|provided|applicable|available)",
+    re.IGNORECASE,
+)
 _ADDRESS = re.compile(r"[^\s.:/]+[.:/]\S*[^\s.:/]\S*")
 
 
 def value_fault(kind: str, value: str) -> str:
-    """Why a value cannot be of its kind at all; empty if it can. Other languages than English get the benefit.
+    """Why a value is none, or cannot be of its kind at all; empty if it can. Other languages get the benefit.
 
     >>> [value_fault("date", v) for v in ("c. 995", "the late Middle Ages", "French", "秋")]
     ['', '', 'value is no date', '']
@@ -150,7 +156,13 @@ def value_fault(kind: str, value: str) -> str:
     ['', '', 'value is no number']
     >>> [value_fault("url", v) for v in ("https://example.org/a", "example.org", "see below")]
     ['', '', 'value is no url']
+    >>> [value_fault("text", v) for v in ("a smith", "", "Not mentioned", "x" * 1001)]
+    ['', 'value is empty', 'value is empty', 'value is too long']
     """
+    if is_blank(value) or _NOTHING.fullmatch(value):
+        return "value is empty"
+    if len(value) > MAX_VALUE:
+        return "value is too long"
     if kind == "url":
         return "" if _ADDRESS.fullmatch(value) else "value is no url"
     words = {"date": _TIME, "number": _COUNT}.get(kind)

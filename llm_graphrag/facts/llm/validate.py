@@ -17,20 +17,19 @@ from dataclasses import replace
 from ...text.normalise import clean_name
 from ..template import Template
 from .ends import End, Ends
-from .locate import Locator
+from .locate import Locator, Value
 from .names import name_fault
 from .places import Places, Spot
 from .reading import Dropped, ModelClaim, Reading, Wish
 from .reply import RawAttribute, RawProposal, RawReply, RawTriple, parse_reply
 from .reply_schema import SUGGEST
-from .types import Bound, Meant, identifier, value_fault
+from .types import MAX_VALUE, Bound, Meant, identifier, value_fault
 from .window import Window
 
 __all__ = ["listed_entities", "read"]
 
 DEFAULT_CONFIDENCE = 0.8  # of a claim that the model gave none
 DEFAULT_WISH_CONFIDENCE = 0.5
-MAX_VALUE = 1_000  # characters
 
 UNKNOWN_RELATION, UNKNOWN_ATTRIBUTE = "unknown relation", "unknown attribute"
 QUOTE_NOT_FOUND, NAMES_NOT_IN_TEXT = "quote not found", "names not in the text"
@@ -105,8 +104,8 @@ class _Reader:
             self._drop("triple", fault, raw)
         elif self.ends.are_same(head, fit.head_type, tail, fit.tail_type):
             self._drop("triple", SAME, raw)
-        elif missing := self.locator.missing(spot, head.forms, tail.forms):
-            self._drop("triple", NAMES_NOT_IN_TEXT, raw, missing)
+        elif wrong := self.locator.fault(spot, head, tail, self.ends.others(head, tail)):
+            self._drop("triple", NAMES_NOT_IN_TEXT, raw, wrong)
         else:
             head_type, tail_type = fit.head_type or _only(meant.domain), fit.tail_type or _only(meant.range)
             self._keep("triple", (head.name, head_type, meant.name, tail.name, tail_type), spot, raw.confidence, flags)
@@ -134,23 +133,23 @@ class _Reader:
         fault = value_fault(meant.kind, value)
         if type_ is None:
             self._drop("attribute", UNKNOWN_END if owner.is_unknown else NO_DOMAIN, raw, _types(owner.types))
-        elif fault or not value or len(value) > MAX_VALUE:
-            self._drop("attribute", fault or ("value is too long" if value else "value is empty"), raw, value[:80])
+        elif fault:
+            self._drop("attribute", fault, raw, value[:80])
         else:
             self._attribute_at(raw, meant, (owner.name, type_ or _only(meant.domain), meant.name, value, ""), owner)
 
     def _attribute_at(self, raw: RawAttribute, meant: Meant, names: tuple[str, str, str, str, str], owner: End) -> None:
-        value = names[3]
+        value, others = names[3], self.ends.others(owner)
         if raw.quote:
             spot = self.places.quote(raw.chunk, raw.quote)
         else:
-            spot = self.locator.value(raw.chunk, owner, value, meant.kind)
+            spot = self.locator.value(raw.chunk, owner, value, meant.kind, others)
         if spot is None:
             self._not_found("attribute", raw, owner)
         elif fault := name_fault(names[0]):
             self._drop("attribute", fault, raw)
-        elif missing := self.locator.missing(spot, owner.forms, (value,), meant.kind):
-            self._drop("attribute", NAMES_NOT_IN_TEXT, raw, missing)
+        elif wrong := self.locator.fault(spot, owner, Value(value, meant.kind), others):
+            self._drop("attribute", NAMES_NOT_IN_TEXT, raw, wrong)
         else:
             self._keep("attribute", names, spot, raw.confidence)
             self.ends.expect(owner, names[1])

@@ -1,0 +1,259 @@
+"""Deciding on merges: approve, reject, merge by hand, and undo each of these.
+
+A decision is one transaction: the status of the pair, a row of the log, and what follows from it: which entities are
+joined (``store/merges.py``) and what their evidence then adds up to. Nothing is ever moved by hand: evidence stays with
+the name it was written under, so taking a decision back gives exactly the facts that there would be without it.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from dataclasses import dataclass
+
+from ..facts.merges import Node, Pair, groups, separated
+from ..settings import Settings
+from ..sources.ingest import utc_now
+from ..store import counts, decisions, joining, merges
+from ..store.connection import transaction
+from ..store.entities import Names
+from ..store.merges import APPROVED, REJECTED, SUGGESTED, UNDONE
+from ..store.settle import Settlement
+from ..text.normalise import name_key
+from .proposals import ReviewError, StaleError
+
+__all__ = ["BY_HAND", "Decided", "ReviewError", "StaleError", "approve", "merge", "refuse", "reject", "undo"]
+
+KIND = "merge"  # in the log of decisions
+WAITING = (SUGGESTED, UNDONE)  # statuses that can be decided on
+BY_HAND = "by hand"  # the reason of a merge that nobody suggested
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """What a decision changed: ``status`` is the pair's now, ``before`` what it was."""
+
+    merge: int
+    action: str  # approve, reject, undo
+    status: str
+    before: str
+    kept: str  # names
+    merged: str
+
+
+def approve(
+    connection: sqlite3.Connection,
+    settings: Settings,
+    merge: int,
+    *,
+    actor: str,
+    note: str = "",
+    expected: str | None = None,
+) -> Decided:
+    """Join the two entities of a pair; ``expected`` is the status that the person saw.
+
+    Raises StaleError if it is another by now, or the pair is decided on, and ReviewError if the two cannot be joined:
+    one of them is gone, or they would join a pair that was rejected.
+    """
+    with transaction(connection):
+        row = _waiting(connection, merge, expected)
+        _refuse_what_was_rejected(connection, row)
+        done = _decide(connection, row, "approve", APPROVED, actor, note)
+        after = _row(connection, merge)
+        if not after["joined"]:
+            gone = [after[f"{end}_name"] for end in ("kept", "merged") if after[f"{end}_id"] is None]
+            why = (
+                f"there is no {gone[0]!r} here any more" if gone else "they are entities of one name and several types"
+            )
+            raise ReviewError(f"{_subject(row)} cannot be joined: {why}.")
+    return done
+
+
+def reject(
+    connection: sqlite3.Connection,
+    settings: Settings,
+    merge: int,
+    *,
+    actor: str,
+    note: str = "",
+    expected: str | None = None,
+) -> Decided:
+    """Say that the two entities of a pair are never to be joined. Raises as ``approve``; ReviewError if they are."""
+    with transaction(connection):
+        row = _waiting(connection, merge, expected)
+        if row["joined"] or separated(merges.decided_pairs(connection, APPROVED), [_pair(row)]):
+            raise ReviewError(
+                f"{_subject(row)} are joined, by merge {_through(connection, _pair(row))}. Take that back first: "
+                "llm graphrag merges undo ID"
+            )
+        return _decide(connection, row, "reject", REJECTED, actor, note)
+
+
+def undo(
+    connection: sqlite3.Connection,
+    settings: Settings,
+    merge: int,
+    *,
+    actor: str,
+    note: str = "",
+    expected: str | None = None,
+) -> Decided:
+    """Take the last decision on a pair back: its status is again what it was before. Raises ReviewError if none is."""
+    with transaction(connection):
+        row = _row(connection, merge, expected)
+        last = decisions.standing(connection, KIND, merge)
+        if last is None:
+            raise ReviewError(f"Nothing was decided about {_subject(row)} that could be taken back.")
+        now = utc_now()
+        merges.set_status(connection, merge, last["before"])
+        by = decisions.record(
+            connection, kind=KIND, item=merge, subject=_subject(row), action="undo", before=row["status"],
+            actor=actor, at=now, detail={"of": last["id"]}, note=note,
+        )  # fmt: skip
+        decisions.mark_undone(connection, last["id"], by)
+        _settle(connection, _pair(row))
+        return Decided(merge, "undo", last["before"], row["status"], row["kept_name"], row["merged_name"])
+
+
+def merge(
+    connection: sqlite3.Connection,
+    settings: Settings,
+    kept: str,
+    merged: str,
+    *,
+    kept_type: str | None = None,
+    merged_type: str | None = None,
+    actor: str,
+    note: str = "",
+) -> Decided:
+    """Join the entity called ``merged`` to the one called ``kept``, by any of their names; "" is the type of none.
+
+    Raises ReviewError if a name is unknown or several entities have it, and as ``approve`` does.
+    """
+    with transaction(connection):
+        id_, pair = _by_hand(connection, kept, kept_type, merged, merged_type)
+        row = _row(connection, id_)
+        if row["joined"]:
+            raise ReviewError(f"{_subject(row)} are joined already, by merge {_through(connection, pair)}.")
+        if row["status"] in WAITING:
+            merges.turn(connection, id_, pair)
+        return approve(connection, settings, id_, actor=actor, note=note)
+
+
+def refuse(
+    connection: sqlite3.Connection,
+    settings: Settings,
+    one: str,
+    other: str,
+    *,
+    one_type: str | None = None,
+    other_type: str | None = None,
+    actor: str,
+    note: str = "",
+) -> Decided:
+    """Say that two entities are never to be joined, whether or not that was suggested. Raises as ``merge``."""
+    with transaction(connection):
+        id_, _ = _by_hand(connection, one, one_type, other, other_type)
+        return reject(connection, settings, id_, actor=actor, note=note)
+
+
+# -- what all of them need ---------------------------------------------------------------
+
+
+def _row(connection: sqlite3.Connection, merge: int, expected: str | None = None) -> sqlite3.Row:
+    row = merges.one(connection, merge)
+    if row is None:
+        raise ReviewError(f"There is no merge {merge}. See: llm graphrag merges list")
+    if expected is not None and row["status"] != expected:
+        who = f" by {row['decided_by']}" if row["decided_by"] else ""
+        raise StaleError(f"{_subject(row)} has become {row['status']}{who} since you looked. Look again, then decide.")
+    return row
+
+
+def _waiting(connection: sqlite3.Connection, merge: int, expected: str | None) -> sqlite3.Row:
+    row = _row(connection, merge, expected)
+    if row["status"] not in WAITING:
+        raise StaleError(
+            f"{_subject(row)} was {row['status']} by {row['decided_by']} on {row['decided_at']}. "
+            f"To decide anew, take that back: llm graphrag merges undo {merge}"
+        )
+    return row
+
+
+def _pair(row: sqlite3.Row) -> Pair:
+    return Pair((row["kept_key"], row["kept_type"]), (row["merged_key"], row["merged_type"]))
+
+
+def _subject(row: sqlite3.Row) -> str:
+    return f"{_named(row, 'kept')} = {_named(row, 'merged')}"
+
+
+def _named(row: sqlite3.Row, end: str) -> str:
+    type_ = row[f"{end}_type"]
+    return f"{row[f'{end}_name']} ({type_})" if type_ else str(row[f"{end}_name"])
+
+
+def _decide(
+    connection: sqlite3.Connection, row: sqlite3.Row, action: str, status: str, actor: str, note: str
+) -> Decided:
+    now = utc_now()
+    merges.set_status(connection, row["id"], status, actor, now)
+    decisions.record(
+        connection, kind=KIND, item=row["id"], subject=_subject(row), action=action, before=row["status"],
+        actor=actor, at=now, note=note,
+    )  # fmt: skip
+    _settle(connection, _pair(row))
+    return Decided(row["id"], action, status, row["status"], row["kept_name"], row["merged_name"])
+
+
+def _settle(connection: sqlite3.Connection, pair: Pair) -> None:
+    """Bring entities, facts and counters in step with the decisions."""
+    settlement = Settlement(connection, Names(connection))
+    joining.touch_keys(connection, [pair.kept[0], pair.merged[0]])
+    settlement.finish()
+    counts.recount_facets(connection)
+
+
+def _refuse_what_was_rejected(connection: sqlite3.Connection, row: sqlite3.Row) -> None:
+    rejected = merges.decided_pairs(connection, REJECTED)
+    against = separated([*merges.decided_pairs(connection, APPROVED), _pair(row)], rejected)
+    if against is not None:
+        other = _row(connection, rejected[against])
+        raise ReviewError(
+            f"To join {_subject(row)} would join {_subject(other)} too, which {other['decided_by']} rejected on "
+            f"{other['decided_at']}. Take that back first: llm graphrag merges undo {other['id']}"
+        )
+
+
+def _through(connection: sqlite3.Connection, pair: Pair) -> str:
+    """The approved merges of the groups that the ends of a pair are in, as a list of ids."""
+    approved = merges.decided_pairs(connection, APPROVED)
+    stands_for = groups(approved)
+
+    def group(node: Node) -> Node:
+        return stands_for.get(node, node)
+
+    ends = {group(pair.kept), group(pair.merged)}
+    return ", ".join(str(id_) for id_ in sorted(id_ for other, id_ in approved.items() if group(other.kept) in ends))
+
+
+def _by_hand(
+    connection: sqlite3.Connection, kept: str, kept_type: str | None, merged: str, merged_type: str | None
+) -> tuple[int, Pair]:
+    """The row about two entities that a person names, made if there is none; and the pair as they name it."""
+    keeping, going = _called(connection, kept, kept_type), _called(connection, merged, merged_type)
+    if keeping["id"] == going["id"]:
+        raise ReviewError(f"{kept!r} and {merged!r} are names of one entity, {keeping['name']!r}.")
+    pair = Pair((keeping["key"], keeping["type"]), (going["key"], going["type"]))
+    id_ = merges.find(connection, pair)
+    return merges.put(connection, pair, BY_HAND, None, UNDONE) if id_ is None else id_, pair
+
+
+def _called(connection: sqlite3.Connection, name: str, type_: str | None) -> sqlite3.Row:
+    rows = merges.called(connection, name_key(name), type_)
+    if not rows:
+        of = "" if type_ is None else f" of type {type_!r}" if type_ else " without a type"
+        raise ReviewError(f"There is no entity {name!r}{of}. Find its name with: llm graphrag entity {name!r}")
+    if len(rows) > 1:
+        found = ", ".join(f"{row['name']!r} of type {row['type']!r}" for row in rows)
+        raise ReviewError(f"{name!r} is several entities: {found}. Say of which type you mean.")
+    return rows[0]

@@ -1,0 +1,159 @@
+"""Merges as rows of ``kg_merges``: pairs of entities that may be one, and what was decided about them.
+
+A row names its entities by key and type, so it outlives them. A suggestion that nobody decided on goes with its
+entities; what was decided is remembered. What decisions lead to is in ``joining.py``.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from ..facts.merges import Node, Pair
+
+SUGGESTED, APPROVED, REJECTED, UNDONE = STATUSES = ("suggested", "approved", "rejected", "undone")
+
+
+@dataclass(frozen=True, slots=True)
+class Suggestion:
+    """Two entities that may be one; ``doubt`` from 0 to 1."""
+
+    pair: Pair
+    reason: str
+    doubt: float
+
+
+#: Suggestions one of whose entities is gone. What a person once decided on is remembered, as taken back.
+GONE = """
+  status = 'suggested' AND {touched} AND NOT (
+    EXISTS (SELECT 1 FROM kg_entities e WHERE e.key = kept_key AND e.type = kept_type)
+    AND EXISTS (SELECT 1 FROM kg_entities e WHERE e.key = merged_key AND e.type = merged_type))"""
+TOUCHED = "(kept_key IN (SELECT key FROM temp.touched_keys) OR merged_key IN (SELECT key FROM temp.touched_keys))"
+LOGGED = "id IN (SELECT item FROM kg_decisions WHERE kind = 'merge')"
+
+
+def drop_suggestions(connection: sqlite3.Connection) -> None:
+    """Of the keys in ``temp.touched_keys``, drop the suggestions one of whose entities is gone."""
+    _drop(connection, GONE.format(touched=TOUCHED))
+
+
+def _drop(connection: sqlite3.Connection, where: str, values: Sequence[object] = ()) -> None:
+    connection.execute(f"UPDATE kg_merges SET status = 'undone' WHERE {where} AND {LOGGED}", values)
+    connection.execute(f"DELETE FROM kg_merges WHERE {where} AND NOT {LOGGED}", values)
+
+
+def put_suggestions(connection: sqlite3.Connection, suggestions: Sequence[Suggestion]) -> None:
+    """Make the undecided suggestions exactly ``suggestions``; pairs that were decided on stay as they are."""
+    known = {_unordered(row): row for row in connection.execute("SELECT * FROM kg_merges ORDER BY id").fetchall()}
+    kept: list[int] = []
+    for item in suggestions:
+        row = known.get(frozenset((item.pair.kept, item.pair.merged)))
+        if row is None:
+            kept.append(put(connection, item.pair, item.reason, item.doubt, SUGGESTED))
+        elif row["status"] == SUGGESTED:
+            kept.append(row["id"])
+            connection.execute(
+                """UPDATE kg_merges SET kept_key = ?, kept_type = ?, merged_key = ?, merged_type = ?, reason = ?,
+                     doubt = ? WHERE id = ?""",
+                [*item.pair.kept, *item.pair.merged, item.reason, item.doubt, row["id"]],
+            )
+    where = "status = 'suggested' AND id NOT IN (SELECT value FROM json_each(?))"
+    _drop(connection, where, [json.dumps(sorted(kept))])
+
+
+def _unordered(row: sqlite3.Row) -> frozenset[Node]:
+    return frozenset(((row["kept_key"], row["kept_type"]), (row["merged_key"], row["merged_type"])))
+
+
+def put(connection: sqlite3.Connection, pair: Pair, reason: str, doubt: float | None, status: str) -> int:
+    """A new row for a pair; returns its id."""
+    cursor = connection.execute(
+        """INSERT INTO kg_merges(kept_key, kept_type, merged_key, merged_type, reason, doubt, status)
+           VALUES (?, ?, ?, ?, ?, ?, ?)""",
+        [*pair.kept, *pair.merged, reason, doubt, status],
+    )
+    assert cursor.lastrowid is not None
+    return cursor.lastrowid
+
+
+def find(connection: sqlite3.Connection, pair: Pair) -> int | None:
+    """The row about two entities, whichever of them is kept."""
+    row = connection.execute(
+        """SELECT id FROM kg_merges WHERE (kept_key, kept_type, merged_key, merged_type) = (?, ?, ?, ?)
+           OR (kept_key, kept_type, merged_key, merged_type) = (?, ?, ?, ?)""",
+        [*pair.kept, *pair.merged, *pair.merged, *pair.kept],
+    ).fetchone()
+    return None if row is None else int(row[0])
+
+
+def set_status(
+    connection: sqlite3.Connection, merge: int, status: str, actor: str | None = None, at: str | None = None
+) -> None:
+    """Write what was decided; who and when empty again for a pair that is undecided."""
+    connection.execute(
+        "UPDATE kg_merges SET status = ?, decided_by = ?, decided_at = ? WHERE id = ?", [status, actor, at, merge]
+    )
+
+
+def turn(connection: sqlite3.Connection, merge: int, pair: Pair) -> None:
+    """Say which of the two is kept."""
+    connection.execute(
+        "UPDATE kg_merges SET kept_key = ?, kept_type = ?, merged_key = ?, merged_type = ? WHERE id = ?",
+        [*pair.kept, *pair.merged, merge],
+    )
+
+
+def decided_pairs(connection: sqlite3.Connection, status: str) -> dict[Pair, int]:
+    """The pairs of a status, with the ids of their rows."""
+    rows = connection.execute(
+        "SELECT kept_key, kept_type, merged_key, merged_type, id FROM kg_merges WHERE status = ?", [status]
+    )
+    return {Pair((row[0], row[1]), (row[2], row[3])): row[4] for row in rows}
+
+
+#: The entity that a row is about: the one of its key and type, else the only one of the key (see facts/merges.py).
+MEANT = """
+  LEFT JOIN kg_entities {end} ON {end}.id = coalesce(
+    (SELECT e.id FROM kg_entities e WHERE e.key = m.{name}_key AND e.type = m.{name}_type),
+    (SELECT CASE WHEN count(*) = 1 AND (max(e.type) = '' OR m.{name}_type = '') THEN max(e.id) END
+     FROM kg_entities e WHERE e.key = m.{name}_key))"""
+
+#: A row with its entities, where they are there; ``joined`` if the two are one now.
+LISTED = f"""
+  SELECT * FROM (
+    SELECT m.*, k.id AS kept_id, coalesce(k.name, m.kept_key) AS kept_name,
+      g.id AS merged_id, coalesce(g.name, m.merged_key) AS merged_name,
+      coalesce(coalesce(k.merged_into, k.id) = coalesce(g.merged_into, g.id), 0) AS joined
+    FROM kg_merges m {MEANT.format(end="k", name="kept")} {MEANT.format(end="g", name="merged")})
+  WHERE {{where}} ORDER BY status = 'suggested' DESC, doubt IS NULL, doubt, kept_key, merged_key, id"""
+
+
+def listed(connection: sqlite3.Connection, statuses: Iterable[str] = ()) -> list[sqlite3.Row]:
+    """Rows of these statuses (all, if none is given), the least doubtful suggestion first.
+
+    A suggestion of two that are one by now, through other decisions, is left out.
+    """
+    wanted = json.dumps(list(statuses))
+    where = """NOT (status = 'suggested' AND joined)
+      AND (:statuses = '[]' OR status IN (SELECT value FROM json_each(:statuses)))"""
+    return connection.execute(LISTED.format(where=where), {"statuses": wanted}).fetchall()
+
+
+def one(connection: sqlite3.Connection, merge: int) -> sqlite3.Row | None:
+    """One row, by id."""
+    row: sqlite3.Row | None = connection.execute(LISTED.format(where="id = ?"), [merge]).fetchone()
+    return row
+
+
+#: The entities that answer to a name, those that are called so first.
+CALLED = """
+  SELECT e.id, e.name, e.key, e.type, max(e.key = :key) AS own FROM kg_aliases a JOIN kg_entities e ON e.id = a.entity
+  WHERE a.key = :key AND (:type IS NULL OR e.type = :type) GROUP BY e.id ORDER BY own DESC, e.type, e.key"""
+
+
+def called(connection: sqlite3.Connection, key: str, type_: str | None) -> list[sqlite3.Row]:
+    """The entities of a name: those whose own it is, else those that have it as another name."""
+    rows = connection.execute(CALLED, {"key": key, "type": type_}).fetchall()
+    return [row for row in rows if row["own"]] or rows

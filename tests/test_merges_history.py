@@ -1,0 +1,121 @@
+"""Undo is exact: after any history of merges, undos, edits, deletes and readings, the file is what it would be without.
+
+The property of test_order_extraction.py, with a person who decides in between: by natural keys the file must be what
+adding the final vault and reading it gives in an empty file that holds only the decisions that still stand.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from conftest import write_notes
+from fake_reading import give_schema, read_all
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rows import differences, natural
+from test_order import PARTS, PATHS, PLAIN_MATTER, PRUNE, SLOW, TYPED, Step, apply, delete, move, write
+
+from llm_graphrag.knowledge_base import KnowledgeBase
+from llm_graphrag.review import merges as review
+from llm_graphrag.store.connection import transaction
+
+#: A step of a note; ("merge", kept, merged), ("reject", …), ("undo", n) of a person; ("read",) of a model.
+Act = tuple[str, Step] | tuple[str, int, int] | tuple[str, int] | tuple[str]
+
+DECISIONS = """SELECT kept_key, kept_type, merged_key, merged_type, reason, doubt, status, decided_by, decided_at
+  FROM kg_merges WHERE status IN ('approved', 'rejected')"""
+
+
+def decide(kb: KnowledgeBase, act: str, *numbers: int) -> None:
+    """Have a person decide about the entities, or the merge, with these numbers; what cannot be done is left out."""
+    connection = kb.connection
+    try:
+        if act == "undo":
+            rows = connection.execute("SELECT id FROM kg_merges WHERE decided_by IS NOT NULL ORDER BY id").fetchall()
+            if rows:
+                review.undo(connection, kb.settings, rows[numbers[0] % len(rows)][0], actor="me")
+            return
+        rows = connection.execute("SELECT key, type FROM kg_entities ORDER BY key, type").fetchall()
+        if not rows:
+            return
+        (kept, kept_type), (merged, merged_type) = (rows[number % len(rows)] for number in numbers)
+        if act == "merge":
+            review.merge(
+                connection, kb.settings, kept, merged, kept_type=kept_type, merged_type=merged_type, actor="me"
+            )
+        elif (kept, kept_type) != (merged, merged_type):
+            review.refuse(
+                connection, kb.settings, kept, merged, one_type=kept_type, other_type=merged_type, actor="me"
+            )
+    except review.ReviewError:
+        pass
+
+
+def copy_decisions(kb: KnowledgeBase, other: KnowledgeBase) -> None:
+    """Have another file hold the decisions that stand in this one."""
+    with transaction(other.connection):
+        other.connection.executemany(
+            """INSERT INTO kg_merges(kept_key, kept_type, merged_key, merged_type, reason, doubt, status, decided_by,
+                 decided_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)""",
+            kb.connection.execute(DECISIONS).fetchall(),
+        )
+
+
+def after(acts: Sequence[Act], together: int = 1) -> list[str]:
+    """How a history differs from its end: the final vault, read, and the decisions that stand."""
+    with tempfile.TemporaryDirectory() as folder, KnowledgeBase.in_memory() as one, KnowledgeBase.in_memory() as other:
+        for kb in (one, other):
+            kb.set(embedding_model="")
+            give_schema(kb)
+        root = write_notes(Path(folder).resolve() / "v", {})
+        for act in acts:
+            if act[0] == "note":
+                apply(root, act[1])
+                one.add([root], PRUNE)
+            elif act[0] == "read":
+                read_all(one, together)
+            else:
+                decide(one, *act)
+            assert one.check() == [], act
+        one.add([root], PRUNE)
+        read_all(one, together)
+        assert one.check() == []
+        copy_decisions(one, other)
+        other.add([root])
+        read_all(other)
+        assert other.check() == []
+        return differences(natural(other), natural(one))
+
+
+path = st.sampled_from(PATHS)
+text = st.builds(
+    lambda head, body: head + "\n\n".join(body) + "\n",
+    st.sampled_from([*PLAIN_MATTER, TYPED]),
+    st.lists(st.sampled_from(PARTS), max_size=3),
+)
+number = st.integers(0, 11)
+note = st.tuples(
+    st.just("note"),
+    st.one_of(
+        st.builds(write, path, text), st.builds(write, path, text), st.builds(delete, path), st.builds(move, path, path)
+    ),
+)
+person = st.one_of(
+    st.tuples(st.just("merge"), number, number),
+    st.tuples(st.just("merge"), number, number),
+    st.tuples(st.just("reject"), number, number),
+    st.tuples(st.just("undo"), number),
+)
+histories = st.builds(
+    lambda first, rest: [("note", step) for step in first] + rest,
+    st.lists(st.builds(write, path, text), min_size=2, max_size=3),
+    st.lists(st.one_of(note, person, person, st.just(("read",))), min_size=3, max_size=10),
+)
+
+
+@given(histories, st.sampled_from([1, 3]))
+@settings(SLOW, max_examples=80)
+def test_any_history(acts: list[Act], together: int) -> None:
+    assert after(acts, together) == []
