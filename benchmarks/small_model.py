@@ -183,10 +183,11 @@ class Names:
             """SELECT e.key AS name, a.key AS other FROM kg_entities e JOIN kg_aliases a ON a.entity = e.id
                WHERE a.origin = 'link' AND e.origin = 'link'"""
         ).fetchall()
-        self.names = {row["other"]: row["name"] for row in rows}
+        self.names = {row["other"].lstrip("@"): row["name"].lstrip("@") for row in rows}
 
     def __call__(self, name: str) -> str:
-        return self.names.get(name_key(name), name_key(name))
+        key = name_key(name.lstrip("@"))  # of a citation, the mark does not matter
+        return self.names.get(key, key)
 
 
 def _gold(chosen: dict[str, list[dict[str, Any]]], denied: bool, same: Callable[[str], str]) -> Iterator[Key]:

@@ -16,6 +16,7 @@ from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from .failures import Failure, failure_of
 from .ledger import estimate_prompt_tokens
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "begin",
     "limit_of",
     "pieces",
+    "read_failure",
 ]
 
 DEFAULT_MAX_OUTPUT = 4_096
@@ -145,6 +147,14 @@ def begin(
         return model.prompt(prompt, system=system, schema=schema, options=dict(options), key=key, stream=stream)
     except Exception as error:
         raise Unsendable(error) from error
+
+
+def read_failure(error: ModelRaised, received: bool) -> Failure:
+    """What it means that a model raised something; ``received`` says whether a part of the reply had come."""
+    failure = failure_of(error.error, received)
+    if isinstance(error, Unsendable):
+        return replace(failure, charged=False, retry=False, fatal=True)
+    return failure
 
 
 class _Attempt(threading.Thread):

@@ -73,7 +73,7 @@ class Failure:
 
 
 class ReadElsewhere(Exception):
-    """Stands for an exception that was read where it was raised: on another machine, whose classes are not known here."""
+    """Stands for an exception that was read where it was raised: on a machine whose classes are not known here."""
 
     def __init__(self, failure: Failure) -> None:
         super().__init__(failure.message)

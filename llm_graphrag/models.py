@@ -24,18 +24,25 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from .calls import (
-    DEFAULT_MAX_OUTPUT, LIMIT_OPTIONS, ModelRaised, Reply, Request, Unsendable, accepted_limit, begin, limit_of, pieces,
-)  # fmt: skip
-from .failures import CallFailed, Failure, ModelError, Stopped, failure_of, seconds_before_next
+    DEFAULT_MAX_OUTPUT,
+    LIMIT_OPTIONS,
+    ModelRaised,
+    Reply,
+    Request,
+    accepted_limit,
+    begin,
+    limit_of,
+    pieces,
+    read_failure,
+)
+from .failures import CallFailed, Failure, ModelError, Stopped, seconds_before_next
 from .ledger import Ledger, Reservation, estimate_prompt_tokens
 from .store.model_calls import OWN_THREAD
 
 if TYPE_CHECKING:
     from tenacity import RetryCallState
 
-__all__ = [
-    "CallFailed", "Caller", "ModelError", "Reply", "Stopped", "find_model", "one_request_a_call", "read_failure",
-]  # fmt: skip
+__all__ = ["CallFailed", "Caller", "ModelError", "Reply", "Stopped", "find_model", "one_request_a_call"]
 
 LOG_PATIENCE = 10.0  # seconds that a locked log is waited for
 _LOG_LOCK = threading.Lock()
@@ -260,14 +267,6 @@ def _options(model: Any, given: Mapping[str, Any]) -> dict[str, Any]:
         said = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in errors()) if errors else str(error)
         raise ModelError(f"{model.model_id} does not take these options: {said}. See: llm models --options") from error
     return {name: value for name, value in checked if value is not None and name in merged}
-
-
-def read_failure(error: ModelRaised, received: bool) -> Failure:
-    """What it means that a model raised something; ``received`` says whether a part of the reply had come."""
-    failure = failure_of(error.error, received)
-    if isinstance(error, Unsendable):
-        return replace(failure, charged=False, retry=False, fatal=True)
-    return failure
 
 
 def one_request_a_call(model: Any, timeout: float) -> Any:

@@ -24,6 +24,7 @@ COMMANDS = {
     "forget": ("remove", "forget", "Delete an entity with its mentions and facts."),
     "init": ("care", "init", "Make an empty knowledge base, or bring one up to date."),
     "prices": ("budget", "prices", "Show and set what models cost by the token."),
+    "proposals": ("proposals", "proposals", "Decide on the types that models asked for."),
     "rebuild": ("care", "rebuild", "Make every derived table anew."),
     "remove": ("remove", "remove", "Remove documents or whole sources."),
     "schema": ("schema", "schema", "List, show and choose the schema."),

@@ -46,9 +46,7 @@ def decide(kb: KnowledgeBase, act: str, *numbers: int) -> None:
                 connection, kb.settings, kept, merged, kept_type=kept_type, merged_type=merged_type, actor="me"
             )
         elif (kept, kept_type) != (merged, merged_type):
-            review.refuse(
-                connection, kb.settings, kept, merged, one_type=kept_type, other_type=merged_type, actor="me"
-            )
+            review.refuse(connection, kb.settings, kept, merged, one_type=kept_type, other_type=merged_type, actor="me")
     except review.ReviewError:
         pass
 

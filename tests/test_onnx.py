@@ -22,7 +22,8 @@ class TheirModel:
     def embed_batch(self, texts):
         if not self.key:
             raise TypeError("unsupported operand type(s) for /: 'PosixPath' and 'NoneType'")
-        return [[float(len(text)), 1.0] for text in texts]
+        longest = max(map(len, texts))  # the shorter ones are padded, and the padding counts
+        return [[float(len(text)), 1.0 + longest - len(text)] for text in texts]
 
 
 @pytest.fixture
@@ -72,5 +73,7 @@ def test_a_local_model_directory(tmp_path: Path, monkeypatch) -> None:
 
     model = encoder("onnx-minilm-l6")
     assert model.model_id == "graphrag-onnx-minilm-l6"
+    alone, beside = model.encode(["A cat sleeps."])[0], model.encode(["A cat sleeps.", "and so on " * 100])[0]
+    assert alone @ beside == pytest.approx(1.0, abs=1e-5)
     cat, kitten, tax = model.encode(["A cat sleeps.", "The kitten naps.", "Tax law changed."])
     assert cat @ kitten > 0.5 > cat @ tax

@@ -366,8 +366,38 @@ def test_aliases_and_surnames_count_as_names_in_a_quote() -> None:
     ]
 
 
+def test_of_several_places_of_a_quote_the_one_that_has_to_do_with_the_claim() -> None:
+    over = window("Bo lives in Oban. Ada lives in Oban.", "Ada lives in Oban.", titles=("One", "Two"))
+    reply = {"entities": [entity("Bo", "person"), entity("Ada", "person")]}
+    for item, place in (
+        (triple("Ada", "lives_in", "Oban", "lives in Oban"), (1, 22)),
+        (triple("Bo", "lives_in", "Oban", "lives in Oban", chunk=2), (1, 3)),
+        (triple("Ada", "lives_in", "Oban", "lives in Oban", chunk=2), (2, 4)),
+    ):
+        [claim] = [c for c in reading(reply | {"triples": [item]}, over).claims if c.kind == "triple"]
+        assert (claim.number, claim.start) == place
+
+
+def test_the_sentence_of_an_attribute_holds_its_value() -> None:
+    over = window("Mira was born in Oban. She was a smith.", title="Mira")
+    found = reading(
+        {
+            "attributes": [
+                attribute("Mira", "trade", "smith", "Mira was born"),
+                attribute("Mira", "trade", "born", "Mira was"),
+                attribute("Mira", "trade", "smith", "She was a smith"),
+            ]
+        },
+        over,
+    )
+    assert facts(found) == [("Mira", "trade", "born"), ("Mira", "trade", "smith")]
+    assert drops(found) == [("attribute", "names not in the text", "smith")]
+
+
 def test_a_sentence_that_is_about_somebody_else_proves_nothing() -> None:
-    over = window("On the first day Mira Holm came with Ada. Bo met Ada in Oban. Then she left for Bergen.", title="Visits")
+    over = window(
+        "On the first day Mira Holm came with Ada. Bo met Ada in Oban. Then she left for Bergen.", title="Visits"
+    )
     found = reading(
         {
             "entities": [entity(name, "person") for name in ("Mira Holm", "Ada", "Bo")],

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from .brackets import disarmed
+from .brackets import disarmed, without
 from .citations import Removed, Sentence, Verifier, printed
 from .plain import lines
 from .units import MISSING, Splitter, Unit
@@ -121,7 +121,7 @@ class Speech:
         self._show()
 
     def _declare(self, missing: str) -> None:
-        said = disarmed(" ".join(lines(missing).split())).strip(" *_")
+        said = " ".join(disarmed(without(lines(missing))).split()).replace(" .", ".").strip(" *_")
         said = said if len(said) <= LONGEST_MISSING else said[: LONGEST_MISSING - 1] + "…"
         if said.strip(".").lower() not in _NOTHING:
             self._missing.append(said)

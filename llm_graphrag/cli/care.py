@@ -28,6 +28,12 @@ REASONS = 12  # reasons for dropping that status prints
     type=click.Choice(["suggest", "strict", "open"]),
     help="What a model may write: types of the schema and proposals, of the schema alone, or any [suggest].",
 )
+@click.option(
+    "--min-confidence", type=click.FloatRange(0, 1), help="How sure models have to be of a type, for review [0.8]."
+)
+@click.option(
+    "--min-support", type=click.IntRange(1), help="How many documents have to ask for a type, for review [2]."
+)
 @click.option("--names", help="How names are found in text: phrases (rules), or spacy (an extra) [phrases].")
 @database_option
 @errors_in_one_line
@@ -36,28 +42,34 @@ def init(
     chunk_tokens: int | None,
     window_tokens: int | None,
     mode: str | None,
+    min_confidence: float | None,
+    min_support: int | None,
     names: str | None,
     database: Path,
 ) -> None:
     """Make an empty knowledge base, change its settings, or bring an older file up to date.
 
     Not needed before add, which makes the file by itself. Changed settings take
-    effect when notes are next added.
+    effect when notes are next added; --min-confidence and --min-support at once.
 
     \b
     Examples:
       llm graphrag init
       llm graphrag init --template contacts -d people.db
     """
+    from ..review.proposals import recount
+
     there = database.exists()
     schema = load_template(template) if template else None
     values = {
         "chunk_tokens": chunk_tokens, "window_tokens": window_tokens, "extraction_mode": mode, "names": names,
+        "min_confidence": min_confidence, "min_support": min_support,
     }  # fmt: skip
     with open_knowledge_base(database, readonly=False, create=True) as kb:
         kb.set(**{name: value for name, value in values.items() if value is not None})
         if schema:
             kb.use_schema(schema, getpass.getuser())
+        recount(kb.connection, kb.settings)
     click.echo(f"{database} is up to date." if there else f"Made {database}.")
 
 

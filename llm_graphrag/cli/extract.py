@@ -33,7 +33,12 @@ REASONS = 8  # reasons for dropping that are printed
 @click.command()
 @database_option
 @model_options
-@click.option("--workers", type=click.IntRange(1, 64), default=4, show_default=True, help="Calls at the same time.")
+@click.option(
+    "--workers",
+    type=click.IntRange(1, 64),
+    help="Calls at the same time: 4, or with --dask as many as the cluster has threads.",
+)
+@click.option("--dask", metavar="ADDRESS", help="Make the calls on a Dask cluster: the address of its scheduler.")
 @click.option("--limit", type=click.IntRange(1), help="Ask about at most this many windows.")
 @click.option("--document", "documents", multiple=True, metavar="URI", help="Only this document; may be repeated.")
 @click.option("--where", metavar="SQL", help="Only documents that meet this SQL condition, as of search.")
@@ -107,7 +112,8 @@ def _options(
     documents: tuple[str, ...],
     where: str | None,
     tag: str | None,
-    workers: int,
+    workers: int | None,
+    dask: str | None,
     limit: int | None,
     retry_failed: bool,
     again: bool,
@@ -121,6 +127,7 @@ def _options(
         chosen = frozenset(named if chosen is None else named & chosen)
     return Options(
         workers=workers,
+        dask=dask,
         limit=limit,
         window_tokens=kb.settings.window_tokens,
         documents=None if chosen is None else sorted(chosen),

@@ -14,7 +14,7 @@ from ..models import Caller
 from ..settings import Settings
 from ..sources.ingest import reparse, silent, utc_now
 from ..sources.writer import Writer
-from ..store import extractions, schema
+from ..store import extractions, history, schema
 from .asking import Reader
 from .commit import Committer
 from .run import Options, Progress, Report, Run
@@ -58,11 +58,20 @@ def extract(
     """
     adopt_schema(connection)
     asks = reader(connection, settings, caller, two_step)
-    run = Run(Committer(connection), asks, schema.version(connection), options, stop or threading.Event())
+    committer = Committer(connection)
+    committer.settlement.run = history.Run("extract", detail=caller.model_id)
+    run = Run(committer, asks, schema.version(connection), options, stop or threading.Event())
     run.plan()
     report = run(progress)
-    Writer(connection, settings).finish(progress, reparse)  # also what a killed run has left
+    _find_names(connection, settings, committer, progress)  # also what a killed run has left
     return report
+
+
+def _find_names(connection: sqlite3.Connection, settings: Settings, committer: Committer, progress: Progress) -> None:
+    """Look for the names that are new, as a part of the run that brought them."""
+    writer = Writer(connection, settings)
+    writer.settlement.run = committer.settlement.run
+    writer.finish(progress, reparse)
 
 
 @dataclass(slots=True)
@@ -88,6 +97,7 @@ def replay(
     A reply that could not be used may now be; one that no longer can is left as it was.
     """
     committer, found = Committer(connection), extractions.with_replies(connection, windows)
+    committer.settlement.run = history.Run("replay" if windows is None else "review")
     report = Replayed(windows=len(found))
     for number, extraction in enumerate(found):
         progress("replies", number, len(found))
@@ -101,5 +111,5 @@ def replay(
             report.kept += kept
             report.dropped.update(item.reason for item in reading.dropped)
             report.wishes += len(reading.wishes)
-    Writer(connection, settings).finish(progress, reparse)
+    _find_names(connection, settings, committer, progress)
     return report

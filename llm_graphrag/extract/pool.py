@@ -41,18 +41,25 @@ class Pool(Protocol):
 
 
 class ThreadPool:
-    """Threads of this process, as many as ``size`` says."""
+    """Threads of this process, up to ``size``; each is started when there is something to do for it."""
 
     def __init__(self, reader: Reader, size: int) -> None:
-        self.size = size
         self.warnings: list[str] = []
+        self._size = size
         self._reader = reader
+        self._threads = self._flying = 0
         self._tasks: Queue[tuple[int, Window] | None] = Queue()
         self._results: Queue[Outcome | BaseException] = Queue()
-        for number in range(size):
-            threading.Thread(target=self._work, name=f"extraction {number}", daemon=True).start()
+
+    @property
+    def size(self) -> int:
+        return self._size
 
     def submit(self, extraction: int, window: Window) -> None:
+        self._flying += 1
+        if self._flying > self._threads:
+            self._threads += 1
+            threading.Thread(target=self._work, name=f"extraction {self._threads}", daemon=True).start()
         self._tasks.put((extraction, window))
 
     def next(self, seconds: float) -> Outcome | None:
@@ -60,12 +67,13 @@ class ThreadPool:
             outcome = self._results.get(timeout=seconds)
         except Empty:
             return None
+        self._flying -= 1
         if isinstance(outcome, BaseException):
             raise outcome
         return outcome
 
     def close(self) -> None:
-        for _ in range(self.size):
+        for _ in range(self._threads):
             self._tasks.put(None)
 
     def _work(self) -> None:
@@ -77,13 +85,10 @@ class ThreadPool:
                 self._results.put(error)
 
 
-def open_pool(reader: Reader, options: Options, windows: int) -> Pool:
-    """The pool that ``options`` ask for, no larger than there are windows.
-
-    Raises ValueError if the cluster cannot be reached or used.
-    """
+def open_pool(reader: Reader, options: Options) -> Pool:
+    """The pool that ``options`` ask for. Raises ValueError if the cluster cannot be reached or used."""
     if options.dask is None:
-        return ThreadPool(reader, min(options.workers or DEFAULT_WORKERS, max(1, windows)))
+        return ThreadPool(reader, options.workers or DEFAULT_WORKERS)
     from .dask_pool import DaskPool
 
-    return DaskPool(reader, options.dask, options.workers, max(1, windows))
+    return DaskPool(reader, options.dask, options.workers)

@@ -91,7 +91,7 @@ class Run:
         """
         if not self._waiting:
             return self.report
-        pool = open_pool(self.reader, self.options, len(self._waiting))
+        pool = open_pool(self.reader, self.options)
         try:
             with self._interruptible():
                 self._drive(pool, progress)
@@ -221,4 +221,3 @@ class Run:
             yield
         finally:
             signal.signal(signal.SIGINT, before)
-

@@ -54,8 +54,8 @@ def find(template: Template, kind: str, name: str) -> Type | None:
     return found
 
 
-def add(template: Template, kind: str, name: str, description: str = "", **more: Any) -> Template:
-    """With one more type; ``more`` are further fields of it, such as ``domain``.
+def add(template: Template, kind: str, name: str, description: str = "", /, **more: Any) -> Template:
+    """With one more type; ``more`` are further fields of it, such as ``domain`` (of an attribute also ``kind``).
 
     Raises TemplateError if the name is taken or no usable one, or if a type of this kind has no such field.
 
@@ -196,8 +196,9 @@ def _checked_template(template: Template) -> Template:
 
 # -- which words mean something else ----------------------------------------------------
 
-_ESCAPE = re.compile(r"(?:\\u[0-9a-fA-F]{4})+|\\[nrtbf]")
-_NOT_WORD = re.compile(r"[\W_]+")
+_ESCAPE = re.compile(r"(?:\\u[0-9a-fA-F]{4})+|\\[\\\"/bfnrt]")
+_BEYOND_ASCII = re.compile(r"[^\x00-\x7f]+")
+_NO_LETTERS = bytes(byte for byte in range(128) if not chr(byte).isalnum())
 
 
 def squeezed(text: str) -> str:
@@ -210,9 +211,11 @@ def squeezed(text: str) -> str:
     """
     if "\\" in text:
         text = _ESCAPE.sub(lambda escape: str(json.loads(f'"{escape[0]}"')), text)
+    text = text.lower()
     if not text.isascii():
         text = unicodedata.normalize("NFKC", text.replace("ـ", "")).lower().replace("ς", "σ")
-    return _NOT_WORD.sub("", text.lower())
+        text = _BEYOND_ASCII.sub(lambda part: "".join(filter(str.isalnum, part[0])), text)
+    return text.encode("utf-8", "surrogatepass").translate(None, _NO_LETTERS).decode("utf-8")
 
 
 def changed_words(before: Template, after: Template) -> frozenset[str]:

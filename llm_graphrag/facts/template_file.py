@@ -32,7 +32,7 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-__all__ = ["MAX_TYPES", "read_template", "to_three_lists", "to_toml"]
+__all__ = ["MAX_TYPES", "read_template", "to_json", "to_three_lists", "to_toml"]
 
 MAX_TYPES = 100
 """Most types in one list. Every prompt carries all three lists; past this they cost more than the text they bound."""
@@ -50,7 +50,7 @@ _JSON_LISTS = {"Nodes": "entity_types", "Relations": "relations", "Attributes": 
 def read_template(text: str, source: str) -> Template:
     """Parse and check a template; ``source`` is the file name used in messages, ``.json`` selects the JSON form."""
     if source.lower().endswith(".json"):
-        data = _from_three_lists(text, source)
+        data = _from_json(text, source)
     else:
         try:
             data = tomllib.loads(text)
@@ -59,11 +59,14 @@ def read_template(text: str, source: str) -> Template:
     return _Reader(source).template(data)
 
 
-def _from_three_lists(text: str, source: str) -> dict[str, Any]:
+def _from_json(text: str, source: str) -> dict[str, Any]:
+    """The tables of a JSON file: three lists of names, or what stands in the TOML form, as ``to_json`` writes it."""
     try:
         lists = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise TemplateError(f"{source}: not valid JSON: {error}.") from None
+    if isinstance(lists, dict) and any(table in lists for table in _LISTS):
+        return lists
     if not isinstance(lists, dict) or set(lists) != set(_JSON_LISTS):
         raise TemplateError(
             f'{source}: expected exactly {{"Nodes": [...], "Relations": [...], "Attributes": [...]}}. '
@@ -257,9 +260,23 @@ def to_toml(template: Template) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _entry(item: EntityType | Relation | AttributeType, keys: tuple[str, ...]) -> str:
+def to_json(template: Template) -> str:
+    """The template as JSON of what stands in the TOML form; ``read_template`` reads it back to an equal one."""
+    data: dict[str, Any] = {key: getattr(template, key) for key in ("name", "title", "description")}
+    for table, keys in _ENTRY_KEYS.items():
+        items = getattr(template, table)
+        data[table] = {item.name: {"description": item.description, **_rest(item, keys)} for item in items}
+    return json.dumps(data | {"frontmatter": template.frontmatter}, ensure_ascii=False, indent=2) + "\n"
+
+
+def _rest(item: EntityType | Relation | AttributeType, keys: tuple[str, ...]) -> dict[str, Any]:
+    """What is to be said of a type besides its description: what is not the default."""
     values = {key: getattr(item, "is_list" if key == "list" else key) for key in keys}
-    rest = {key: value for key, value in values.items() if value and key != "description" and (key, value) != _TEXT}
+    return {key: value for key, value in values.items() if value and key != "description" and (key, value) != _TEXT}
+
+
+def _entry(item: EntityType | Relation | AttributeType, keys: tuple[str, ...]) -> str:
+    rest = _rest(item, keys)
     if not rest:
         return _toml(item.description)
     pairs = {"description": item.description, **rest}

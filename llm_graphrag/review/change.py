@@ -41,7 +41,7 @@ def approve(connection: sqlite3.Connection, row: sqlite3.Row, actor: str, now: s
     if own := schema_edit.named(template, kind, name):
         detail = {"name": own.name, "existed": True}
         remark = f"The schema had this {_words(kind)} already."
-        return Change(schema.version(connection), {}, detail, None, remark)
+        return Change(detail=detail, remark=remark)
     if other := schema_edit.find(template, kind, name):
         raise ReviewError(
             f"{name} means {other.name} in the schema by now. "
@@ -62,7 +62,7 @@ def map_to(connection: sqlite3.Connection, row: sqlite3.Row, to: str, actor: str
     detail = {"name": target.name, "alias": name}
     if schema_edit.has_alias(template, kind, target.name, name):
         remark = f"{name} meant {target.name} already."
-        return Change(schema.version(connection), {}, detail | {"existed": True}, mapped, remark)
+        return Change(detail=detail | {"existed": True}, mapped=mapped, remark=remark)
     changed = schema_edit.add_alias(template, kind, target.name, name)
     version, diff = _use(connection, changed, actor, now, note or f"{_words(kind)} {name} means {target.name}")
     return Change(version, diff, detail, mapped)
@@ -86,7 +86,7 @@ def take_back(
 ) -> Change:
     """Change the schema back to what it was before a decision, but for what a person has changed since."""
     detail = json.loads(decision["detail"])
-    if decision["schema_version"] is None or detail.get("existed"):
+    if "name" not in detail or detail.get("existed"):
         return Change()
     kind, template = row["kind"], schema.current(connection)
     if decision["action"] == "map":
@@ -102,7 +102,7 @@ def take_back(
 
 
 def _renamed(connection: sqlite3.Connection, template: Template, kind: str, name: str, since: int) -> str:
-    """What to say of a type that was approved and is no longer what it was. Raises ReviewError if it lives on renamed."""
+    """What to say of a type that is no longer what was approved. Raises ReviewError if it lives on renamed."""
     if schema_edit.named(template, kind, name):
         return f"{name} was removed and added again since; it stays in the schema."
     other = schema_edit.find(template, kind, name)

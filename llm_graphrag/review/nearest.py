@@ -30,17 +30,18 @@ def nearest(connection: sqlite3.Connection, proposals: Sequence[int]) -> Iterato
     spellings = [[folded(name) for name in (row["name"], *json.loads(row["aliases"]))] for row in found]
     for row, cosines in zip(wanted, meanings.tolist(), strict=True):
         best, id_ = -1.0, None
+        letters = SequenceMatcher(None, "", row["key"], autojunk=False)
         for type_, names, cosine in zip(found, spellings, cosines, strict=True):
-            if type_["kind"] == row["kind"] and (likeness := _likeness(row["key"], names, cosine, best)) > best:
+            if type_["kind"] == row["kind"] and (likeness := _likeness(letters, names, cosine, best)) > best:
                 best, id_ = likeness, type_["id"]
         yield row["id"], id_, None if id_ is None else best
 
 
-def _likeness(name: str, others: Iterable[str], cosine: float, best: float) -> float:
-    """The similarity of two types, exact if it is more than ``best``."""
+def _likeness(letters: SequenceMatcher[str], names: Iterable[str], cosine: float, best: float) -> float:
+    """The similarity of a type to the one whose name ``letters`` holds, exact if it is more than ``best``."""
     most = min(max(cosine, 0.0), 1.0)
-    for other in others:
-        letters = SequenceMatcher(None, name, other, autojunk=False)
+    for name in names:
+        letters.set_seq1(name)
         if letters.real_quick_ratio() > max(most, best) and letters.quick_ratio() > max(most, best):
             most = max(most, letters.ratio())
     return round(most, 4)

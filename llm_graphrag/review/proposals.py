@@ -69,10 +69,10 @@ class Cost:
 
 @dataclass(slots=True)
 class Decided:
-    """What a decision changed. ``windows`` are to be asked about again by the next ``extract``.
+    """What a decision changed: ``schema_version`` and ``diff`` only if it changed the schema.
 
-    ``replayed`` and ``facts`` (how many more there are than before, negative if fewer) are of all that was decided at
-    once.
+    ``windows`` are to be asked about again by the next ``extract``. ``replayed`` and ``facts`` (how many more there are
+    than before, negative if fewer) are of all that was decided at once.
     """
 
     proposal: int
@@ -144,13 +144,14 @@ def _decide(
             f"To decide anew, take that back: llm graphrag proposals undo {row['id']}"
         )
     changed = _change(connection, row, action, to, actor, now, note)
+    version = schema.version(connection) or None
     proposals.set_status(
         connection, row["id"], STATUS[action], actor=actor, at=now, note=note, mapped_to=changed.mapped,
-        schema_version=changed.version,
+        schema_version=version,
     )  # fmt: skip
     decisions.record(
         connection, kind="proposal", item=row["id"], subject=subject(row), action=action, before=row["status"],
-        actor=actor, at=now, detail=changed.detail, note=note, schema_version=changed.version,
+        actor=actor, at=now, detail=changed.detail, note=note, schema_version=version,
     )  # fmt: skip
     asked = proposals.asking(connection, row["id"]) if action == APPROVE else []
     extractions.ask_again(connection, asked)
@@ -195,7 +196,8 @@ def undo(
             proposals.ask_no_more(connection, proposal)
         by = decisions.record(
             connection, kind="proposal", item=proposal, subject=subject(row), action="undo", before=row["status"],
-            actor=actor, at=now, detail={"of": last["id"]}, note=note, schema_version=changed.version,
+            actor=actor, at=now, detail={"of": last["id"]}, note=note,
+            schema_version=schema.version(connection) or None,
         )  # fmt: skip
         decisions.mark_undone(connection, last["id"], by)
         _restore(connection, proposal, last["before"])

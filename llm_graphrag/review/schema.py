@@ -11,10 +11,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..extract.extract import Replayed
+from ..facts.schema_edit import find
 from ..facts.template import Template
 from ..settings import Settings
 from ..sources.ingest import utc_now
-from ..store import schema
+from ..store import proposals, schema
 from ..store.connection import transaction
 from .revalidate import facts, put_off, revalidate
 
@@ -59,9 +60,18 @@ def edit(
         base = before if schema.version(connection) else Template(schema.UNNAMED, frontmatter=before.frontmatter)
         diff = schema.use(connection, change(base), actor, utc_now(), note, origin)
         put_off(connection, before, schema.current(connection))
+        _ask_no_more(connection)
         version, number = schema.version(connection), facts(connection)
     replayed = revalidate(connection, settings)
     return Changed(version, diff, replayed, facts(connection) - number)
+
+
+def _ask_no_more(connection: sqlite3.Connection) -> None:
+    """Nothing is asked about once more for the sake of a type that was approved and is no longer in the schema."""
+    template = schema.current(connection)
+    for proposal, kind, name in proposals.of_status(connection, "approved"):
+        if find(template, kind, name) is None:
+            proposals.ask_no_more(connection, proposal)
 
 
 def revert(connection: sqlite3.Connection, settings: Settings, number: int, actor: str, note: str = "") -> Changed:

@@ -19,7 +19,7 @@ from typing import Any
 from ..facts.link_targets import link_key
 from ..settings import Settings
 from ..store import documents as document_store
-from ..store import schema
+from ..store import history, schema
 from ..store.connection import transaction
 from ..text.normalise import is_blank
 from . import files, places, preview
@@ -76,6 +76,7 @@ class Ingest:
         self.now = utc_now()
         self.template = schema.current(connection)
         self.writer = Writer(connection, settings)
+        self.writer.settlement.run = history.Run(history.ADD, self.now)
 
     def paths(self, paths: Sequence[Path]) -> None:
         """Add folders and files; :meth:`finish` must follow. Raises FileNotFoundError naming what is not there."""
@@ -250,6 +251,8 @@ class Ingest:
         if self.options.dry_run:
             return self.report
         self.writer.finish(self.progress, reparse)
+        with transaction(self.connection):
+            history.record(self.connection, self.writer.settlement.run)  # also notes that only moved
         for ambiguity in self.writer.settlement.ambiguities:
             rivals = ", ".join(ambiguity.rivals)
             self.report.warnings.append(

@@ -49,6 +49,13 @@ def mark_undone(connection: sqlite3.Connection, decision: int, by: int) -> None:
     connection.execute("UPDATE kg_decisions SET undone_by = ? WHERE id = ?", [by, decision])
 
 
+def of(connection: sqlite3.Connection, kind: str, item: int) -> list[sqlite3.Row]:
+    """All decisions about an item, newest first."""
+    return connection.execute(
+        "SELECT * FROM kg_decisions WHERE kind = ? AND item = ? ORDER BY id DESC", [kind, item]
+    ).fetchall()
+
+
 def log(connection: sqlite3.Connection, kind: str | None = None, limit: int = 100) -> list[sqlite3.Row]:
     """Decisions, newest first."""
     return connection.execute(

@@ -136,6 +136,16 @@ def _move(connection: sqlite3.Connection, moves: dict[int, tuple[int | None, int
     return concerned
 
 
+def roots_of(connection: sqlite3.Connection, entities: Iterable[int]) -> set[int]:
+    """What those of ``entities`` that are merged are merged into."""
+    rows = connection.execute(
+        """SELECT e.merged_into FROM json_each(?) w CROSS JOIN kg_entities e ON e.id = w.value
+           WHERE e.merged_into IS NOT NULL""",
+        [_json(entities)],
+    )
+    return {row[0] for row in rows}
+
+
 def detach(connection: sqlite3.Connection, gone: Sequence[int]) -> set[int]:
     """Let go of what is merged into entities that are about to be deleted; returns those set free.
 

@@ -25,23 +25,27 @@ class Suggestion:
     doubt: float
 
 
-#: Suggestions one of whose entities is gone. What a person once decided on is remembered, as taken back.
 GONE = """
-  status = 'suggested' AND {touched} AND NOT (
-    EXISTS (SELECT 1 FROM kg_entities e WHERE e.key = kept_key AND e.type = kept_type)
-    AND EXISTS (SELECT 1 FROM kg_entities e WHERE e.key = merged_key AND e.type = merged_type))"""
-TOUCHED = "(kept_key IN (SELECT key FROM temp.touched_keys) OR merged_key IN (SELECT key FROM temp.touched_keys))"
-LOGGED = "id IN (SELECT item FROM kg_decisions WHERE kind = 'merge')"
+  SELECT id FROM kg_merges m WHERE status = 'suggested'
+    AND (kept_key IN (SELECT key FROM temp.touched_keys) OR merged_key IN (SELECT key FROM temp.touched_keys))
+    AND NOT (EXISTS (SELECT 1 FROM kg_entities e WHERE e.key = m.kept_key AND e.type = m.kept_type)
+         AND EXISTS (SELECT 1 FROM kg_entities e WHERE e.key = m.merged_key AND e.type = m.merged_type))"""
 
 
 def drop_suggestions(connection: sqlite3.Connection) -> None:
     """Of the keys in ``temp.touched_keys``, drop the suggestions one of whose entities is gone."""
-    _drop(connection, GONE.format(touched=TOUCHED))
+    _drop(connection, [row[0] for row in connection.execute(GONE)])
 
 
-def _drop(connection: sqlite3.Connection, where: str, values: Sequence[object] = ()) -> None:
-    connection.execute(f"UPDATE kg_merges SET status = 'undone' WHERE {where} AND {LOGGED}", values)
-    connection.execute(f"DELETE FROM kg_merges WHERE {where} AND NOT {LOGGED}", values)
+def _drop(connection: sqlite3.Connection, suggestions: Sequence[int]) -> None:
+    """Drop suggestions; those that were decided on once are remembered, as taken back."""
+    dropped = [[id_] for id_ in suggestions]
+    connection.executemany(
+        """DELETE FROM kg_merges WHERE id = ? AND NOT EXISTS
+             (SELECT 1 FROM kg_decisions d WHERE d.kind = 'merge' AND d.item = kg_merges.id)""",
+        dropped,
+    )
+    connection.executemany("UPDATE kg_merges SET status = 'undone' WHERE id = ?", dropped)
 
 
 def put_suggestions(connection: sqlite3.Connection, suggestions: Sequence[Suggestion]) -> None:
@@ -59,8 +63,8 @@ def put_suggestions(connection: sqlite3.Connection, suggestions: Sequence[Sugges
                      doubt = ? WHERE id = ?""",
                 [*item.pair.kept, *item.pair.merged, item.reason, item.doubt, row["id"]],
             )
-    where = "status = 'suggested' AND id NOT IN (SELECT value FROM json_each(?))"
-    _drop(connection, where, [json.dumps(sorted(kept))])
+    rows = connection.execute("SELECT id FROM kg_merges WHERE status = 'suggested'").fetchall()
+    _drop(connection, sorted({row[0] for row in rows} - set(kept)))
 
 
 def _unordered(row: sqlite3.Row) -> frozenset[Node]:
@@ -113,37 +117,39 @@ def decided_pairs(connection: sqlite3.Connection, status: str) -> dict[Pair, int
     return {Pair((row[0], row[1]), (row[2], row[3])): row[4] for row in rows}
 
 
-#: The entity that a row is about: the one of its key and type, else the only one of the key (see facts/merges.py).
-MEANT = """
-  LEFT JOIN kg_entities {end} ON {end}.id = coalesce(
-    (SELECT e.id FROM kg_entities e WHERE e.key = m.{name}_key AND e.type = m.{name}_type),
-    (SELECT CASE WHEN count(*) = 1 AND (max(e.type) = '' OR m.{name}_type = '') THEN max(e.id) END
-     FROM kg_entities e WHERE e.key = m.{name}_key))"""
-
-#: A row with its entities, where they are there; ``joined`` if the two are one now.
-LISTED = f"""
+#: Rows with their entities, where they are there: those of their keys and types, else the only ones of their keys
+#: (see facts/merges.py). ``joined`` if the two are one now.
+LISTED = """
   SELECT * FROM (
     SELECT m.*, k.id AS kept_id, coalesce(k.name, m.kept_key) AS kept_name,
       g.id AS merged_id, coalesce(g.name, m.merged_key) AS merged_name,
       coalesce(coalesce(k.merged_into, k.id) = coalesce(g.merged_into, g.id), 0) AS joined
-    FROM kg_merges m {MEANT.format(end="k", name="kept")} {MEANT.format(end="g", name="merged")})
-  WHERE {{where}} ORDER BY status = 'suggested' DESC, doubt IS NULL, doubt, kept_key, merged_key, id"""
+    FROM kg_merges m
+    LEFT JOIN kg_entities k ON k.id = coalesce(
+      (SELECT e.id FROM kg_entities e WHERE e.key = m.kept_key AND e.type = m.kept_type),
+      (SELECT CASE WHEN count(*) = 1 AND (max(e.type) = '' OR m.kept_type = '') THEN max(e.id) END
+       FROM kg_entities e WHERE e.key = m.kept_key))
+    LEFT JOIN kg_entities g ON g.id = coalesce(
+      (SELECT e.id FROM kg_entities e WHERE e.key = m.merged_key AND e.type = m.merged_type),
+      (SELECT CASE WHEN count(*) = 1 AND (max(e.type) = '' OR m.merged_type = '') THEN max(e.id) END
+       FROM kg_entities e WHERE e.key = m.merged_key))
+    WHERE :merge IS NULL OR m.id = :merge)
+  WHERE :statuses IS NULL OR (
+    status IN (SELECT value FROM json_each(:statuses)) AND NOT (status = 'suggested' AND joined))
+  ORDER BY status = 'suggested' DESC, doubt IS NULL, doubt, kept_key, merged_key, id"""
 
 
-def listed(connection: sqlite3.Connection, statuses: Iterable[str] = ()) -> list[sqlite3.Row]:
-    """Rows of these statuses (all, if none is given), the least doubtful suggestion first.
+def listed(connection: sqlite3.Connection, statuses: Iterable[str] = STATUSES) -> list[sqlite3.Row]:
+    """Rows of these statuses, the least doubtful suggestion first.
 
     A suggestion of two that are one by now, through other decisions, is left out.
     """
-    wanted = json.dumps(list(statuses))
-    where = """NOT (status = 'suggested' AND joined)
-      AND (:statuses = '[]' OR status IN (SELECT value FROM json_each(:statuses)))"""
-    return connection.execute(LISTED.format(where=where), {"statuses": wanted}).fetchall()
+    return connection.execute(LISTED, {"merge": None, "statuses": json.dumps(list(statuses))}).fetchall()
 
 
 def one(connection: sqlite3.Connection, merge: int) -> sqlite3.Row | None:
     """One row, by id."""
-    row: sqlite3.Row | None = connection.execute(LISTED.format(where="id = ?"), [merge]).fetchone()
+    row: sqlite3.Row | None = connection.execute(LISTED, {"merge": merge, "statuses": None}).fetchone()
     return row
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 SET_NAME = "graphrag"
-NAMES = ("0001_initial", "0002_model_calls", "0003_decisions")
+NAMES = ("0001_initial", "0002_model_calls", "0003_decisions", "0004_history")
 
 
 class NewerVersionError(ValueError):

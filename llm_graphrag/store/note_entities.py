@@ -53,7 +53,13 @@ def assign(connection: sqlite3.Connection, group_keys: Iterable[str]) -> Assigne
             done.taken.add(entity)
             done.keys |= keys_of(connection, entity)
         done.keys |= _aliases(connection, [note for note, _ in group])
+        done.taken |= _entities(connection, group_key)  # what models call them has to be put back beside it
     return done
+
+
+def _entities(connection: sqlite3.Connection, group_key: str) -> set[int]:
+    rows = connection.execute("SELECT entity FROM kg_documents WHERE group_key = ?", [group_key])
+    return {row[0] for row in rows if row[0] is not None}
 
 
 def _disown(connection: sqlite3.Connection, group_key: str) -> set[str]:

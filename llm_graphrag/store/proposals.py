@@ -96,7 +96,7 @@ def _proposal(connection: sqlite3.Connection, wish: Wish) -> int:
     ).fetchone()
     if row is None:
         highest = connection.execute("SELECT coalesce(max(id), 0) FROM kg_proposals").fetchone()[0]
-        id_ = max(highest, get_setting(connection, HIGHEST, 0)) + 1
+        id_ = int(max(highest, get_setting(connection, HIGHEST, 0))) + 1
         put_setting(connection, HIGHEST, id_)
         connection.execute(
             "INSERT INTO kg_proposals(id, kind, name, key, description) VALUES (?, ?, ?, ?, ?)",
@@ -112,8 +112,7 @@ def _proposal(connection: sqlite3.Connection, wish: Wish) -> int:
 
 def approved(connection: sqlite3.Connection, wishes: Iterable[Wish]) -> list[Wish]:
     """Those of the wishes that were approved."""
-    rows = connection.execute("SELECT kind, key FROM kg_proposals WHERE status = 'approved'")
-    found = {(row[0], row[1]) for row in rows}
+    found = {(kind, folded(name)) for _, kind, name in of_status(connection, "approved")}
     return [wish for wish in wishes if (wish.kind, folded(wish.name)) in found]
 
 
@@ -177,6 +176,12 @@ def ask_no_more(connection: sqlite3.Connection, proposal: int) -> None:
                              WHERE v.extraction = kg_extractions.id AND p.status = 'approved' AND p.id <> :proposal)""",
         {"proposal": proposal},
     )
+
+
+def of_status(connection: sqlite3.Connection, status: str) -> list[tuple[int, str, str]]:
+    """(id, kind, name) of the proposals of a status."""
+    rows = connection.execute("SELECT id, kind, name FROM kg_proposals WHERE status = ? ORDER BY id", [status])
+    return [(row[0], row[1], row[2]) for row in rows]
 
 
 def set_status(

@@ -171,7 +171,7 @@ def _diff(before: Template, after: Template, have: dict[tuple[str, str], sqlite3
         "retired": sorted(map(list, have.keys() - wanted.keys())),
         "changed": sorted(map(list, changed)),
         "frontmatter": after.frontmatter != before.frontmatter,
-        "about": _about(before) != _about(after) or _order(before, after) != _order(after, before),
+        "about": bool(have) and (_about(before) != _about(after) or _order(before, after) != _order(after, before)),
     }
 
 

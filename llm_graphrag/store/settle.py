@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from ..facts.link_targets import Candidate, bare, choose
-from . import changes, counts, joining, note_entities
+from . import changes, counts, history, joining, note_entities
 from .entities import Names
 from .entity_state import adopt_types, delete, own_keys, restate, undeclared_keys, unsupported
 from .evidence import put_link_mention, touch
@@ -42,12 +42,14 @@ class Settlement:
     entities: set[int] = field(default_factory=set)  # that won support
     lost: set[int] = field(default_factory=set)  # that lost some: their spellings may be fewer
     ambiguities: list[Ambiguity] = field(default_factory=list)
+    run: history.Run = field(default_factory=history.Run)  # to which the changes are written in the log
 
     def __post_init__(self) -> None:
         self.connection.execute(
             "CREATE TEMP TABLE IF NOT EXISTS touched(kind TEXT, id INTEGER, PRIMARY KEY (kind, id)) WITHOUT ROWID"
         )
         joining.watch(self.connection)
+        history.watch(self.connection)
 
     def assign_notes(self, keys: Iterable[str]) -> None:
         """Name the entities of notes whose group keys are ``keys``; their old and new names may mean something else."""
@@ -74,6 +76,7 @@ class Settlement:
         self._join()
         restate(self.connection, self.entities, self.lost)
         counts.recount_entities(self.connection, self.entities)
+        history.record(self.connection, self.run)
         self.document_keys.clear()
         self.keys.clear()
         self.evidence.clear()
@@ -82,6 +85,7 @@ class Settlement:
 
     def _sweep(self) -> None:
         """Delete what nothing supports any more; what was merged into it is on its own until ``_join``."""
+        self.entities |= joining.roots_of(self.connection, self.entities)
         gone = unsupported(self.connection, self.entities)
         if freed := joining.detach(self.connection, gone):
             self.entities |= freed

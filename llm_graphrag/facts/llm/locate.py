@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from ...text.normalise import name_key
 from .ends import End
@@ -26,6 +27,7 @@ _REFERS = re.compile(
     r"|sie|ihn|ihm|ihr\w*|elle|ils|elles|leurs?|él|ella|ellos|ellas|он|она|оно|они|его|её|ему|ей|им|их)\b"
 )
 _NOUN = re.compile(r"\b(?:the|this|that)\s(\w+)\b")
+_MAX_SPOTS = 12  # places of one quote that are looked at
 _MAX_WORDS = 400  # characters of what is to be found by its words
 
 Names = Sequence[str]
@@ -46,7 +48,27 @@ class Locator:
     def __init__(self, places: Places) -> None:
         self.places = places
 
-    def both(self, number: int | None, head: End, tail: End) -> Spot | None:
+    def spot(
+        self, number: int | None, quote: str, head: End, tail: End | Value, others: Names
+    ) -> tuple[Spot | None, str]:
+        """Where a claim stands: its quote, the sentence that is found for it if it has none, None if there is neither.
+
+        A quote that stands in several places means the first that has to do with the claim. If none has, what is wrong
+        with the first is said with it. ``others`` are the names of all other entities.
+        """
+        if not quote:
+            if isinstance(tail, Value):
+                return self._value(number, head, tail, others), ""
+            return self._both(number, head, tail), ""
+        first: tuple[Spot | None, str] = None, ""
+        for spot in islice(self.places.quotes(number, quote), _MAX_SPOTS):
+            wrong = self._fault(spot, head, tail, others)
+            if not wrong:
+                return spot, ""
+            first = first if first[0] else (spot, wrong)
+        return first
+
+    def _both(self, number: int | None, head: End, tail: End) -> Spot | None:
         """The first sentence that names both ends, in the named chunk or else in any."""
 
         def named(sentence: Folded, _: int) -> bool:
@@ -59,17 +81,17 @@ class Locator:
 
         return self._first(number, named, meant)
 
-    def value(self, number: int | None, owner: End, value: str, kind: str, others: Names) -> Spot | None:
+    def _value(self, number: int | None, owner: End, value: Value, others: Names) -> Spot | None:
         """The first sentence that holds a value and names its owner, or at least stands in a chunk that does."""
 
         def named(sentence: Folded, _: int) -> bool:
-            return holds_value(sentence, value, kind) and holds_any(sentence, owner.forms)
+            return self._named(sentence, value) and holds_any(sentence, owner.forms)
 
         def meant(sentence: Folded, number: int) -> bool:
-            return holds_value(sentence, value, kind) and self._refers(sentence, number, owner, (value,))
+            return self._named(sentence, value) and self._refers(sentence, number, owner, (value.name,))
 
         def near(sentence: Folded, number: int) -> bool:
-            return holds_value(sentence, value, kind) and (
+            return self._named(sentence, value) and (
                 self.places.is_subject(number, owner.forms)
                 or (self.places.stand_in(number, owner.forms) and not self._is_about(sentence, others))
             )
@@ -81,7 +103,7 @@ class Locator:
 
         A type has no ends that a sentence could be looked for by, and a person reads it before anything comes of it.
         """
-        if quote and (spot := self.places.quote(number, quote)):
+        if quote and (spot := next(self.places.quotes(number, quote), None)):
             return spot
         words = significant_words(quote[:_MAX_WORDS])
         best, found = max(2, (len(words) + 1) // 2) - 1, None
@@ -98,11 +120,11 @@ class Locator:
 
     # -- whether a quote has to do with its claim -------------------------------------------
 
-    def fault(self, spot: Spot, head: End, tail: End | Value, others: Names) -> str:
+    def _fault(self, spot: Spot, head: End, tail: End | Value, others: Names) -> str:
         """What is wrong with a quote, empty if nothing is.
 
         It has to name one end, and the document both. The sentence around it has to hold a value; if it does not
-        mention the other end of a triple at all, it must not begin with one of the ``others``, for then it is about them.
+        mention the other end of a triple, it must not begin with one of the ``others``, for then it is about them.
         """
         number = spot.number
         quote = self.places.slice(number, spot.start, spot.end)

@@ -27,6 +27,7 @@ _CLUSTER = re.compile(rf"\s+|[!-_a-~]+(?![{_MARKS}])|[^\s{_MARKS}][{_MARKS}]*|."
 _SAME = 1.0  # a score that only the same text reaches
 _SHELL = " \"'.…"  # what find_quote does without around a quote
 _MAX_FUZZY = 200  # quotes of one reply that are searched for with differences
+_MAX_OCCURRENCES = 4  # of one quote in one chunk
 _MAX_SENTENCE = 400
 BEGINNING = 12  # characters before a name that a chunk begins with: an article, markup
 _QUALIFIER = re.compile(r"(?<=\S)\s*\([^()]*\)\s*$")  # Mercury (planet)
@@ -235,22 +236,36 @@ class Places:
             return list(self.chunks)
         return list(dict.fromkeys([number, *self.siblings(number), *self.chunks]))
 
-    def quote(self, number: int | None, quote: str) -> Spot | None:
-        """Where a quote stands: in the named chunk, else in any chunk, else nearly so in any; None if nowhere."""
+    def quotes(self, number: int | None, quote: str) -> Iterator[Spot]:
+        """Where a quote stands: in the named chunk, then in the others; only if nowhere, where it nearly does."""
         if len(quote) > 2 * self._longest:
-            return None
-        order, plain = self.order(number), folded(quote).text.strip(_SHELL)
+            return
+        order, plain, found = self.order(number), folded(quote).text.strip(_SHELL), False
         for other in order:
-            if plain in self._whole[other].text and (found := find_quote(quote, self.chunks[other].text, _SAME)):
-                return self._spot(other, found, number)
+            if plain in self._whole[other].text:
+                for span in self._occurrences(other, quote):
+                    found = True
+                    yield self._spot(other, span, number)
+        if found or self._fuzzy_left <= 0:
+            return
         self._fuzzy_left -= 1
-        near = [(find_quote(quote, self.chunks[other].text), other) for other in order if self._fuzzy_left >= 0]
-        best = max(((found, other) for found, other in near if found), key=lambda pair: pair[0][2], default=None)
-        return self._spot(best[1], best[0], number, "fuzzy") if best else None
+        near = [(nearly, other) for other in order if (nearly := find_quote(quote, self.chunks[other].text))]
+        if near:
+            best, other = max(near, key=lambda pair: pair[0][2])
+            yield self._spot(other, best[:2], number, "fuzzy")
 
-    def _spot(self, number: int, found: tuple[int, int, float], named: int | None, *flags: str) -> Spot:
+    def _occurrences(self, number: int, quote: str) -> Iterator[tuple[int, int]]:
+        text, at = self.chunks[number].text, 0
+        for _ in range(_MAX_OCCURRENCES):
+            found = find_quote(quote, text[at:], _SAME)
+            if not found:
+                return
+            yield at + found[0], at + found[1]
+            at += found[1]
+
+    def _spot(self, number: int, span: tuple[int, int], named: int | None, *flags: str) -> Spot:
         moved = ("rehomed",) if named is not None and named != number else ()
-        start, end, _ = found
+        start, end = span
         piece = self.chunks[number].text[start:end]
         start += len(piece) - len(piece.lstrip())
         return Spot(number, start, start + len(piece.strip()), moved + flags)

@@ -16,7 +16,7 @@ from dataclasses import replace
 
 from ...text.normalise import clean_name
 from ..template import Template
-from .ends import End, Ends
+from .ends import End, Ends, Fit
 from .locate import Locator, Value
 from .names import name_fault
 from .places import Places, Spot
@@ -95,22 +95,19 @@ class _Reader:
             detail = ", ".join(unknown) or f"{_types(head.types)} -> {_types(tail.types)}"
             self._drop("triple", UNKNOWN_END if unknown else NO_DOMAIN, raw, detail)
             return
-        flags = ("reversed",) if fit.reversed else ()
-        head, tail = (tail, head) if fit.reversed else (head, tail)
-        spot = self.places.quote(raw.chunk, raw.quote) if raw.quote else self.locator.both(raw.chunk, head, tail)
+        if fit.reversed:
+            head, tail = tail, head
+        spot, wrong = self.locator.spot(raw.chunk, raw.quote, head, tail, self.ends.others(head, tail))
         if spot is None:
             self._not_found("triple", raw, head, tail)
         elif fault := name_fault(head.name) or name_fault(tail.name):
             self._drop("triple", fault, raw)
         elif self.ends.are_same(head, fit.head_type, tail, fit.tail_type):
             self._drop("triple", SAME, raw)
-        elif wrong := self.locator.fault(spot, head, tail, self.ends.others(head, tail)):
+        elif wrong:
             self._drop("triple", NAMES_NOT_IN_TEXT, raw, wrong)
         else:
-            head_type, tail_type = fit.head_type or _only(meant.domain), fit.tail_type or _only(meant.range)
-            self._keep("triple", (head.name, head_type, meant.name, tail.name, tail_type), spot, raw.confidence, flags)
-            self.ends.expect(head, head_type)
-            self.ends.expect(tail, tail_type)
+            self._keep("triple", head, fit, meant, tail, spot, raw.confidence)
 
     def _not_found(self, kind: str, raw: RawTriple | RawAttribute, *ends: End) -> None:
         """Drop for want of a sentence; if a name stands nowhere, there cannot be one."""
@@ -128,42 +125,36 @@ class _Reader:
         if meant is None:
             self._drop("attribute", UNKNOWN_ATTRIBUTE, raw, raw.attribute)
             return
-        owner, value = self.ends.find(raw.entity), clean_name(raw.value[: 2 * MAX_VALUE])
+        owner, value = self.ends.find(raw.entity), Value(clean_name(raw.value[: 2 * MAX_VALUE]), meant.kind)
         type_ = self.ends.owner(owner, meant)
-        fault = value_fault(meant.kind, value)
         if type_ is None:
             self._drop("attribute", UNKNOWN_END if owner.is_unknown else NO_DOMAIN, raw, _types(owner.types))
-        elif fault:
-            self._drop("attribute", fault, raw, value[:80])
-        else:
-            self._attribute_at(raw, meant, (owner.name, type_ or _only(meant.domain), meant.name, value, ""), owner)
-
-    def _attribute_at(self, raw: RawAttribute, meant: Meant, names: tuple[str, str, str, str, str], owner: End) -> None:
-        value, others = names[3], self.ends.others(owner)
-        if raw.quote:
-            spot = self.places.quote(raw.chunk, raw.quote)
-        else:
-            spot = self.locator.value(raw.chunk, owner, value, meant.kind, others)
+            return
+        if fault := value_fault(meant.kind, value.name):
+            self._drop("attribute", fault, raw, value.name[:80])
+            return
+        spot, wrong = self.locator.spot(raw.chunk, raw.quote, owner, value, self.ends.others(owner))
         if spot is None:
             self._not_found("attribute", raw, owner)
-        elif fault := name_fault(names[0]):
+        elif fault := name_fault(owner.name):
             self._drop("attribute", fault, raw)
-        elif wrong := self.locator.fault(spot, owner, Value(value, meant.kind), others):
+        elif wrong:
             self._drop("attribute", NAMES_NOT_IN_TEXT, raw, wrong)
         else:
-            self._keep("attribute", names, spot, raw.confidence)
-            self.ends.expect(owner, names[1])
+            self._keep("attribute", owner, Fit(type_, ""), meant, value, spot, raw.confidence)
 
     def _keep(
-        self,
-        kind: str,
-        names: tuple[str, str, str, str, str],
-        spot: Spot,
-        confidence: float | None,
-        flags: tuple[str, ...] = (),
+        self, kind: str, head: End, fit: Fit, meant: Meant, tail: End | Value, spot: Spot, confidence: float | None
     ) -> None:
+        head_type = fit.head_type or _only(meant.domain)
+        tail_type = fit.tail_type or (_only(meant.range) if isinstance(tail, End) else "")
         sure = DEFAULT_CONFIDENCE if confidence is None else confidence
-        self.facts.append(ModelClaim(kind, *names, spot.number, spot.start, spot.end, sure, flags + spot.flags))
+        flags = (("reversed",) if fit.reversed else ()) + spot.flags
+        names = head.name, head_type, meant.name, tail.name, tail_type
+        self.facts.append(ModelClaim(kind, *names, spot.number, spot.start, spot.end, sure, flags))
+        self.ends.expect(head, head_type)
+        if isinstance(tail, End):
+            self.ends.expect(tail, tail_type)
 
     # -- wishes -----------------------------------------------------------------------
 

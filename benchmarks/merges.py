@@ -1,0 +1,251 @@
+"""Which pairs of entities are suggested as one, and which of those are: python benchmarks/merges.py REDOCRED
+
+REDOCRED is a folder with documents.jsonl (Re-DocRED: documents with entities, each a cluster of names, and relations).
+Documents are read as notes, and what they are annotated with as a careful model would have stated it. A pair of names is
+one thing if a document has both in one cluster. Half of the documents are for fitting, the other half is measured.
+Besides, vaults with planted aliases and homonyms (planted_names.py), read with a model and without.
+
+``--fit`` fits the weights of facts/likeness.py on the first halves and prints them; ``--list`` prints the wrong pairs;
+``--speed N`` measures how long N entities take.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import random
+import re
+import sys
+import tempfile
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from planted_names import FIRST, LAST, Said, plant
+from report import table, write_section
+
+from llm_graphrag.extract.commit import Committer
+from llm_graphrag.facts import likeness
+from llm_graphrag.facts.llm.reading import ModelClaim, Reading
+from llm_graphrag.knowledge_base import KnowledgeBase
+from llm_graphrag.review.merge_candidates import Candidate, candidates
+from llm_graphrag.sources.ingest import reparse, silent
+from llm_graphrag.sources.writer import Writer
+from llm_graphrag.store import extractions
+from llm_graphrag.store.connection import transaction
+from llm_graphrag.store.extractions import Asking
+from llm_graphrag.text.normalise import name_key
+
+Node = tuple[str, str]
+ASKING = Asking("gold", "gold", 1, "suggest")
+SKIPPED = ("TIME", "NUM")  # no things
+TRAIN, TEST = range(1, 6), range(101, 106)  # seeds of vaults
+DECAY = 1.0
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A candidate, and whether its two names are one thing; None where nobody has said."""
+
+    name: str  # of the set
+    candidate: Candidate
+    same: bool | None
+    trap: bool = False
+
+
+@dataclass(frozen=True)
+class Set:
+    """Candidates of one collection, judged, and how many pairs are one thing in all."""
+
+    name: str
+    judged: Sequence[Judged]
+    positives: int
+
+
+# -- reading what is annotated -------------------------------------------------------------
+
+
+def read(kb: KnowledgeBase, claims_of: Mapping[str, Iterable[ModelClaim]]) -> None:
+    """Store claims by the uri of their document; spans are within its first chunk."""
+    with transaction(kb.connection):
+        kb.connection.execute(
+            "INSERT INTO kg_schema_versions(version, template, actor, at) VALUES (1, 'gold', 'benchmark', '')"
+        )
+        waiting = extractions.pending(kb.connection)
+        ids = extractions.plan(kb.connection, [[chunk] for chunk in waiting], ASKING)
+    committer = Committer(kb.connection)
+    for id_, chunk in zip(ids, waiting, strict=True):
+        uri = kb.connection.execute("SELECT uri FROM kg_documents WHERE id = ?", [chunk.document]).fetchone()[0]
+        committer.done(id_, Reading(tuple(claims_of.get(uri, ()))), "{}", 1, "")
+    Writer(kb.connection, kb.settings).finish(silent, reparse)
+
+
+def claims(text: str, entities: Iterable[tuple[str, str]], triples: Iterable[tuple[str, str, str]]) -> list[ModelClaim]:
+    """Types of (name, type), and (head, relation, tail) between names, each quoted from where it stands in text."""
+    types: dict[str, str] = {}
+    found = []
+    for name, type_ in entities:
+        if (at := text.find(name)) >= 0 and name_key(name):
+            types[name] = type_
+            found.append(ModelClaim("type", name, type_, "type", type_, "", 1, at, at + len(name)))
+    for head, relation, tail in triples:
+        if head in types and tail in types:
+            ends = [place for name in (head, tail) for place in (text.find(name), text.find(name) + len(name))]
+            found.append(ModelClaim("triple", head, types[head], relation, tail, types[tail], 1, min(ends), max(ends)))
+    return found
+
+
+# -- Re-DocRED -------------------------------------------------------------------------------
+
+
+def redocred(documents: Sequence[dict], every: Sequence[dict], name: str, seed: int = 1) -> Set:
+    """The set of some documents, judged by all; a triple is stated between names chosen among those of its ends."""
+    chooser = random.Random(seed)
+    with KnowledgeBase.in_memory() as kb:
+        kb.set(chunk_tokens=4000)
+        with tempfile.TemporaryDirectory() as folder:
+            for document in documents:
+                Path(folder, document["id"] + ".md").write_text(document["text"], "utf-8")
+            kb.add([folder])
+        uris = dict(kb.connection.execute("SELECT name, uri FROM kg_documents").fetchall())
+        stated = {}
+        for document in documents:
+            things = document["entities"]
+            named = [[n for n in thing["names"] if n in document["text"]] or thing["names"] for thing in things]
+            triples = [
+                (chooser.choice(named[head]), relation, chooser.choice(named[tail]))
+                for head, relation, tail in document["relations"]
+            ]
+            names = [(n, t["type"].lower()) for t in things if t["type"] not in SKIPPED for n in t["names"]]
+            stated[uris[document["id"]]] = claims(document["text"], names, triples)
+        read(kb, stated)
+        kb.embed()
+        same, apart = clusters(every)
+        found = candidates(kb.connection, kb.settings)
+        there = {tuple(row) for row in kb.connection.execute("SELECT key, type FROM kg_entities")}
+    judged = []
+    for candidate in found:
+        pair = frozenset((candidate.pair.kept, candidate.pair.merged))
+        judged.append(Judged(name, candidate, True if pair in same else False if pair in apart else None))
+    return Set(name, judged, sum(pair <= there for pair in same))
+
+
+def clusters(documents: Sequence[dict]) -> tuple[set[frozenset[Node]], set[frozenset[Node]]]:
+    """Pairs that some document has in one cluster, and those that one has in two and none in one."""
+    same: set[frozenset[Node]] = set()
+    apart: set[frozenset[Node]] = set()
+    for document in documents:
+        nodes = [
+            {(name_key(name), thing["type"].lower()) for name in thing["names"] if name in document["text"]}
+            for thing in document["entities"]
+            if thing["type"] not in SKIPPED
+        ]
+        for place, one in enumerate(nodes):
+            same |= {frozenset((a, b)) for a in one for b in one if a != b}
+            apart |= {frozenset((a, b)) for other in nodes[:place] for a in one for b in other if a != b}
+    return same, apart - same
+
+
+# -- planted vaults ----------------------------------------------------------------------------
+
+
+def planted(seed: int, with_model: bool) -> Set:
+    """The set of a planted vault."""
+    vault = plant(seed)
+    name = f"vault {seed}{'' if with_model else ', no model'}"
+    with KnowledgeBase.in_memory() as kb, tempfile.TemporaryDirectory() as folder:
+        for path, text in vault.notes.items():
+            place = Path(folder, path)
+            place.parent.mkdir(exist_ok=True)
+            place.write_text(text, "utf-8")
+        kb.add([folder])
+        if with_model:
+            by_note: dict[str, list[Said]] = {}
+            for said in vault.said:
+                by_note.setdefault(said.note, []).append(said)
+            rows = kb.connection.execute("SELECT uri, name, length FROM kg_documents").fetchall()
+            texts = {Path(path).stem: text for path, text in vault.notes.items()}
+            stated = {}
+            for uri, note, _ in rows:
+                stem = Path(note).stem
+                stated[uri] = [
+                    claim
+                    for said in by_note.get(stem, ())
+                    for claim in claims(
+                        texts[stem], (said.head, said.tail), [(said.head[0], said.relation, said.tail[0])]
+                    )
+                ]
+            read(kb, stated)
+        kb.embed()
+        found = candidates(kb.connection, kb.settings)
+        there = [tuple(row) for row in kb.connection.execute("SELECT key, type FROM kg_entities")]
+    keyed = {frozenset((name_key(n), t if with_model else "") for n, t in pair) for pair in vault.same}
+    traps = {frozenset((name_key(n), t if with_model else "") for n, t in pair) for pair in vault.traps}
+    have = set(there) if with_model else {(key, "") for key, _ in there}
+    judged = []
+    for candidate in found:
+        nodes = (candidate.pair.kept, candidate.pair.merged)
+        pair = frozenset((key, type_ if with_model else "") for key, type_ in nodes)
+        judged.append(Judged(name, candidate, pair in keyed, pair in traps))
+    return Set(name, judged, sum(pair <= have for pair in keyed))
+
+
+# -- scores ------------------------------------------------------------------------------------
+
+
+def scores(name: str, sets: Sequence[Set]) -> list[object]:
+    """A row of the table: what is suggested, how much of it is right, how much of what is one was suggested."""
+    judged = [item for of in sets for item in of.judged]
+    suggested = [item for item in judged if item.candidate.doubt <= likeness.THRESHOLD]
+    right = sum(item.same is True for item in suggested)
+    unsaid = sum(item.same is None for item in suggested)
+    wrong = sum(item.same is False for item in suggested)
+    positives = sum(of.positives for of in sets)
+    precision = right / (right + wrong) if right + wrong else 1.0
+    traps = f"{sum(i.trap for i in suggested)} of {sum(i.trap for i in judged)}"
+    return [name, len(suggested), right, wrong, unsaid, f"{precision:.3f}", f"{right / positives:.3f}", traps]
+
+
+def mistakes(sets: Sequence[Set]) -> Iterator[str]:
+    """The pairs that are suggested and not said to be one, and how the doubt came about."""
+    for of in sets:
+        for item in of.judged:
+            c = item.candidate
+            if c.doubt <= likeness.THRESHOLD and item.same is not True:
+                yield f"{of.name}: {item.same} {c.doubt:.3f} {c.pair.kept} {c.pair.merged} {c.signals}"
+
+
+# -- fitting -----------------------------------------------------------------------------------
+
+#: Where fitting begins, and what few examples hardly change: by hand.
+PRIOR = {
+    "alias": 2.5, "spelling": 3.0, "order": 3.0, "company": 2.5, "article": 2.0, "plural": 1.5, "middle": 2.0,
+    "initials": 0.8, "acronym": 1.0, "slip": 1.0, "extra": -0.5, "typo": -1.5, "swapped": -1.0, "letters": -1.5,
+    "surname": -2.0, "given": -3.0, "part": -3.0, "homonym": -4.0, "neighbours": 2.0, "homonym_neighbours": 3.0,
+    "cosine": 1.0, "rivals": -3.0, "typed": 0.3, "together": 3.0, "read_with": 1.5, "apart": -4.0, "related": -2.0,
+    "notes": -1.0,
+}  # fmt: skip
+
+
+def fit(groups: Sequence[Sequence[Set]]) -> dict[str, float]:
+    """Weights by Newton's method, drawn towards ``PRIOR``; each group of sets counts the same."""
+    import numpy
+
+    judged = [[item for of in group for item in of.judged if item.same is not None] for group in groups]
+    share = numpy.concatenate([numpy.full(len(items), min(map(len, judged)) / len(items)) for items in judged])
+    every = [item for items in judged for item in items]
+    names = sorted(PRIOR)
+    rows = numpy.array([[likeness.terms(item.candidate.signals).get(n, 0.0) for n in names] for item in every])
+    wanted = numpy.array([float(item.same is True) for item in every])
+    start = numpy.array([PRIOR[name] for name in names])
+    weights = start.copy()
+    for _ in range(50):
+        chance = 1 / (1 + numpy.exp(-rows @ weights))
+        slope = rows.T @ (share * (wanted - chance)) - DECAY * (weights - start)
+        curve = (rows * (share * chance * (1 - chance))[:, None]).T @ rows + DECAY * numpy.eye(len(names))
+        weights = weights + numpy.linalg.solve(curve, slope)
+    return {name: round(float(weight), 2) for name, weight in zip(names, weights, strict=True)}
