@@ -21,7 +21,8 @@ Stefan Tamara Ulrich Vera Walter Xenia Yusuf Zora Anton Bianca Cyril Dora Emil F
 Liv Marko Nora""".split()
 LAST = """Ruiz Lund Petrov Quist Holt Moreau Nakamura Okafor Bergström Schröder Müller Íñiguez Kowalski Haddad Varga
 Dimitrov Castellano Albrecht Thorsen Lindqvist Marchetti Novák Pereira Sørensen Vandenberg Whitlock Zimmermann
-Aaltonen Brannigan Delacroix Eriksen Fairweather Gallagher Hollister Ingram Jankovic Kettler Lockhart Montague Oyelaran""".split()
+Aaltonen Brannigan Delacroix Eriksen Fairweather Gallagher Hollister Ingram Jankovic Kettler Lockhart Montague
+Oyelaran""".split()
 MIDDLE = "Maria Johan Teresa Viktor Louise Anders Sofia Robert".split()
 FIRMS = """Kestrel Heron Larkmoor Tamarack Silverbeck Juniper Wolfram Copperfield Brightwater Stonebridge Northgate
 Ravensworth Fernhill Oakhurst Millbrook Saltmarsh Windermere Ashgrove Thornbury Redcliffe""".split()

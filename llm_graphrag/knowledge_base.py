@@ -28,6 +28,8 @@ from .store.connection import KnowledgeBaseError, transaction
 if TYPE_CHECKING:
     from .answer.ask import Answer
     from .extract.asking import Reader
+    from .extract.batch_export import Exported
+    from .extract.batch_import import Imported as ImportedReplies
     from .extract.estimate import Estimate
     from .extract.extract import Replayed
     from .extract.run import Options as ExtractOptions
@@ -190,6 +192,46 @@ class KnowledgeBase:
         revalidate(self.connection, self.settings)
         report.warnings += self._embed_names(progress)
         return report
+
+    def export_requests(
+        self,
+        caller: Caller,
+        path: str | Path,
+        format: str = "openai",
+        options: ExtractOptions | None = None,
+        two_step: bool = False,
+        progress: Progress | None = None,
+    ) -> Exported:
+        """Write what ``extract`` would ask into a file for a provider's batch (openai or anthropic).
+
+        The windows wait for their replies then, and what they may cost is set aside.
+        """
+        from .extract.extract import export_requests
+        from .sources.ingest import silent
+
+        chosen = options or self._extract_options()
+        return export_requests(
+            self.connection, self.settings, caller, chosen, Path(path), format, two_step, progress or silent
+        )
+
+    def import_replies(
+        self, path: str | Path, any_model: bool = False, progress: Progress | None = None
+    ) -> ImportedReplies:
+        """Store what the replies of a batch say. A file may come again, in parts, or with lines that are wrong."""
+        from .extract.extract import import_replies
+        from .review.proposals import revalidate
+        from .sources.ingest import silent
+
+        done = import_replies(self.connection, self.settings, Path(path), any_model, progress or silent)
+        revalidate(self.connection, self.settings)
+        done.warnings += self._embed_names(progress)
+        return done
+
+    def forget_exported(self, documents: Sequence[int] | None = None) -> int:
+        """Have windows that were exported, all or those of ``documents``, wait again; returns how many."""
+        from .extract.batch_export import forget_exported
+
+        return forget_exported(self.connection, documents)
 
     def extraction_reader(self, caller: Caller, two_step: bool = False) -> Reader:
         """What ``extract`` would ask with: prompt and schema; nothing is written."""

@@ -27,7 +27,7 @@ COMMANDS = {
     "proposals": ("proposals", "proposals", "Decide on the types that models asked for."),
     "rebuild": ("care", "rebuild", "Make every derived table anew."),
     "remove": ("remove", "remove", "Remove documents or whole sources."),
-    "schema": ("schema", "schema", "List, show and choose the schema."),
+    "schema": ("schema", "schema", "List, choose and change the schema."),
     "search": ("search", "search", "Find the passages that fit a question best."),
     "spend": ("budget", "spend", "Show what models have cost so far."),
     "status": ("care", "status", "Show what the file holds, and what is stale."),

@@ -1,3 +1,4 @@
+# ruff: noqa: F811 - pytest hands fixtures over by the names of arguments
 """``ask --deep``: a model reads what the question needs, once, and what it read stays."""
 
 from __future__ import annotations

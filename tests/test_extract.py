@@ -1,3 +1,4 @@
+# ruff: noqa: F811 - pytest hands fixtures over by the names of arguments
 """Extraction through the whole product but a real model: what is asked, kept, asked again, and what a failure leaves."""
 
 from __future__ import annotations
@@ -57,7 +58,8 @@ def test_a_fact_is_kept_with_the_sentence_that_states_it(kb: KnowledgeBase, tmp_
     report = extract(kb)
     assert (report.windows, report.done, report.failed, report.calls, report.stopped) == (1, 1, 0, 1, "")
     assert {("Mira", "knows", "Otto"), ("Otto", "lives_in", "Porto"), ("Mira", "age", "42")} <= facts(kb)
-    rows = kb.connection.execute("SELECT head, head_type, tail, tail_type, quote FROM kg_facts WHERE relation = 'knows'")
+    sql = "SELECT head, head_type, tail, tail_type, quote FROM kg_facts WHERE relation = 'knows'"
+    rows = kb.connection.execute(sql)
     assert [tuple(row) for row in rows] == [("Mira", "person", "Otto", "person", "Mira knows Otto.")]
     assert kb.check() == []
     assert model.calls[0].schema is not None
@@ -73,7 +75,7 @@ def test_what_has_been_read_is_not_asked_about_again(kb: KnowledgeBase, tmp_path
     assert len(model.calls) == 1
 
 
-def test_one_edited_note_costs_one_call_for_that_note_alone(kb: KnowledgeBase, tmp_path: Path, scripted: Make) -> None:
+def test_an_edited_note_costs_one_call_for_it_alone(kb: KnowledgeBase, tmp_path: Path, scripted: Make) -> None:
     model = scripted(say)
     folder = write(tmp_path / "v", notes(12))
     kb.add([folder])
@@ -92,7 +94,7 @@ def test_one_edited_note_costs_one_call_for_that_note_alone(kb: KnowledgeBase, t
     assert kb.check() == []
 
 
-def test_small_notes_share_a_window_and_long_ones_are_spread(kb: KnowledgeBase, tmp_path: Path, scripted: Make) -> None:
+def test_small_notes_share_a_window_long_ones_are_spread(kb: KnowledgeBase, tmp_path: Path, scripted: Make) -> None:
     model = scripted(say)
     kb.add([write(tmp_path / "v", {**notes(30), "long.md": notes(1, padding=400)["n000.md"]})])
     report = extract(kb, window_tokens=1000)
@@ -169,7 +171,7 @@ def test_a_reply_that_cannot_be_used_is_asked_for_once_more(kb: KnowledgeBase, t
     assert "could not be used" in model.calls[1].prompt
 
 
-def test_043_one_empty_reply_fails_one_note_and_is_asked_again(kb: KnowledgeBase, tmp_path: Path, scripted: Make) -> None:
+def test_043_one_empty_reply_fails_one_note_alone(kb: KnowledgeBase, tmp_path: Path, scripted: Make) -> None:
     kb.add([write(tmp_path / "v", notes(10))])
     model = scripted(lambda prompt, system: "" if "Entry 3" in prompt else say(prompt))
     report = extract(kb, window_tokens=40)
@@ -313,7 +315,8 @@ def test_the_two_step_way(kb: KnowledgeBase, tmp_path: Path, scripted: Make) -> 
     def in_two(prompt: str, system: str | None) -> str:
         said = reading(prompt)
         entities_only = "entities\n" not in prompt
-        return json.dumps({"entities": said["entities"]} if entities_only else {k: said[k] for k in ("attributes", "triples")})
+        kinds = ("entities",) if entities_only else ("attributes", "triples")
+        return json.dumps({kind: said[kind] for kind in kinds})
 
     model = scripted(in_two)
     kb.add([write(tmp_path / "v", notes(3))])

@@ -143,9 +143,7 @@ def test_interrupted_twice_it_ends_at_once(tmp_path: Path) -> None:
     assert claimed == 0
 
 
-def test_077_two_runs_at_once_share_the_work(
-    place: Place, undisturbed: dict[str, list[tuple[object, ...]]]
-) -> None:
+def test_077_two_runs_at_once_share_the_work(place: Place, undisturbed: dict[str, list[tuple[object, ...]]]) -> None:
     processes = [place.start("--workers", "2") for _ in range(2)]
     for process in processes:
         _, err = process.communicate(timeout=90)

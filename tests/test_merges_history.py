@@ -15,7 +15,7 @@ from fake_reading import give_schema, read_all
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rows import differences, natural
-from test_order import PARTS, PATHS, PLAIN_MATTER, PRUNE, SLOW, TYPED, Step, apply, delete, move, write
+from test_order import PLAIN_MATTER, PLAIN_PARTS, PLAIN_PATHS, PRUNE, SLOW, TYPED, Step, apply, delete, move, write
 
 from llm_graphrag.knowledge_base import KnowledgeBase
 from llm_graphrag.review import merges as review
@@ -87,11 +87,11 @@ def after(acts: Sequence[Act], together: int = 1) -> list[str]:
         return differences(natural(other), natural(one))
 
 
-path = st.sampled_from(PATHS)
+path = st.sampled_from(PLAIN_PATHS)
 text = st.builds(
     lambda head, body: head + "\n\n".join(body) + "\n",
     st.sampled_from([*PLAIN_MATTER, TYPED]),
-    st.lists(st.sampled_from(PARTS), max_size=3),
+    st.lists(st.sampled_from(PLAIN_PARTS), max_size=3),
 )
 number = st.integers(0, 11)
 note = st.tuples(

@@ -48,7 +48,7 @@ def test_list_shows_what_waits_and_counts_the_rest(run: Run, kb: KnowledgeBase) 
     )
     lines = run("proposals", "list", "--muted").stdout.splitlines()
     assert lines[0].startswith("   1  relation mentors") and lines[2].startswith("   2  entity type sailor")
-    assert lines[3] == "      muted; 1 document; confidence 0.90; nearest person (0.33)"
+    assert lines[3] == "      muted; 1 document; confidence 0.90; nearest person (0.31)"
     assert lines[4].startswith("   3  relation fears")
     run("proposals", "reject", "mentors", "--actor", "ana")
     result = run("proposals", "list")

@@ -28,6 +28,7 @@ from llm_graphrag.facts.template_file import to_toml
 from llm_graphrag.knowledge_base import KnowledgeBase
 from llm_graphrag.review import proposals as review
 from llm_graphrag.review import schema as review_schema
+from llm_graphrag.review.nearest import nearest
 from llm_graphrag.sources.ingest import Options
 from llm_graphrag.store import decisions, schema
 from llm_graphrag.store import proposals as store
@@ -145,6 +146,12 @@ def rows_agree(kb: KnowledgeBase) -> None:
     assert {tuple(row) for row in rows} == kept
 
 
+def nearest_is_known(kb: KnowledgeBase) -> None:
+    """The nearest types that are kept up to date are those that a search through all types finds."""
+    rows = {row["id"]: (row["nearest"], row["similarity"]) for row in store.listed(kb.connection, store.UNDECIDED)}
+    assert {id_: (type_, likeness) for id_, type_, likeness in nearest(kb.connection, list(rows))} == rows
+
+
 def state(kb: KnowledgeBase) -> list[Any]:
     claims = kb.connection.execute(
         """SELECT kind, head, head_type, relation, tail, tail_type, chunk, start, end FROM kg_evidence
@@ -157,7 +164,7 @@ def state(kb: KnowledgeBase) -> list[Any]:
 
 
 @given(scenario)
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_only_a_recorded_decision_changes_the_schema(
     scripted: Callable[..., ScriptedModel], model: ScriptedModel, steps: tuple[list[Any], list[Any]]
 ) -> None:
@@ -180,6 +187,7 @@ def test_only_a_recorded_decision_changes_the_schema(
                 assert new == []
             assert outside(kb) == 0, step
             rows_agree(kb)
+            nearest_is_known(kb)
             assert kb.check() == [], step
             waiting = json.loads(
                 kb.connection.execute(

@@ -10,24 +10,16 @@ import click
 
 from ..knowledge_base import KnowledgeBase
 from ..sources.files import printable
+from . import extract_printer as printer
 from .model_options import ModelChoice, model_options
-from .options import (
-    EXIT_BUDGET,
-    EXIT_INTERRUPTED,
-    EXIT_SKIPPED,
-    ProgressLine,
-    database_option,
-    errors_in_one_line,
-    json_option,
-    open_knowledge_base,
-    print_json,
-)
+from .options import ProgressLine, database_option, errors_in_one_line, json_option, open_knowledge_base, print_json
 
 if TYPE_CHECKING:
+    from ..extract.batch_export import Exported
     from ..extract.estimate import Estimate
     from ..extract.run import Options, Report
 
-REASONS = 8  # reasons for dropping that are printed
+FILE = click.Path(dir_okay=False, path_type=Path)
 
 
 @click.command()
@@ -48,26 +40,26 @@ REASONS = 8  # reasons for dropping that are printed
 @click.option("--two-step", is_flag=True, help="Two calls a window: entities, then facts. For weak local models.")
 @click.option("--from-replies", is_flag=True, help="Read the kept replies anew; no model is asked.")
 @click.option(
+    "--export-requests", type=FILE, metavar="FILE", help="Ask nobody: write the requests for a provider's batch."
+)
+@click.option(
+    "--batch-format",
+    type=click.Choice(["openai", "anthropic"]),
+    default="openai",
+    show_default=True,
+    help="Whose batch --export-requests writes; replies are recognised.",
+)
+@click.option("--import-replies", type=FILE, metavar="FILE", help="Store what the replies of a batch say.")
+@click.option("--any-model", is_flag=True, help="Import also what names another model than was asked: a deployment.")
+@click.option("--forget-exported", is_flag=True, help="Take back what was exported: it can be asked about again.")
+@click.option(
     "--estimate", "only_estimate", is_flag=True, help="Print what would be asked and what it costs, and stop."
 )
 @click.option("--dry-run", is_flag=True, help="Print the first prompt, and stop.")
 @click.option("-y", "--yes", is_flag=True, help="Do not ask before reading everything without a budget or a limit.")
 @json_option
 @errors_in_one_line
-def extract(
-    database: Path,
-    model: ModelChoice,
-    documents: tuple[str, ...],
-    where: str | None,
-    tag: str | None,
-    from_replies: bool,
-    only_estimate: bool,
-    dry_run: bool,
-    yes: bool,
-    as_json: bool,
-    two_step: bool,
-    **chosen: Any,
-) -> None:
+def extract(database: Path, model: ModelChoice, as_json: bool, **chosen: Any) -> None:
     """Have a model read the notes: entities, facts and attributes within the schema.
 
     One call reads a window of about 2,000 tokens. Every fact is stored with the
@@ -84,56 +76,80 @@ def extract(
       llm graphrag extract -m gpt-4o-mini --limit 5
       llm graphrag extract -m gpt-4o-mini --budget 0.50usd --workers 8
       llm graphrag extract -m qwen2.5 --two-step --yes
+      llm graphrag extract -m qwen2.5 --dask tcp://10.0.0.5:8786 --yes
+      llm graphrag extract -m gpt-4o-mini --export-requests batch.jsonl --limit 500
+      llm graphrag extract --import-replies batch_output.jsonl
       llm graphrag extract --retry-failed
       llm graphrag extract --from-replies
     """
+    _refuse_together(chosen)
     with open_knowledge_base(database, readonly=False) as kb:
-        if from_replies:
+        if chosen["from_replies"]:
             _replay(kb, as_json)
-            return
-        options = _options(kb, documents, where, tag, **chosen)
-        with model.caller(kb.path) as caller:
-            reader = kb.extraction_reader(caller, two_step)
-            if dry_run:
-                _show_prompt(kb, options, reader)
-                return
-            if only_estimate or (not yes and not model.budget and options.limit is None):
-                estimate = kb.extraction_estimate(reader, options)
-                _print_estimate(estimate, reader, as_json and only_estimate, err=not only_estimate)
-                if only_estimate or not estimate.windows:
-                    return
-                _confirm(estimate)
-            report = _run(kb, caller, options, two_step, as_json)
-    sys.exit(_exit_status(report))
+        elif chosen["import_replies"] is not None:
+            sys.exit(_import(kb, chosen["import_replies"], chosen["any_model"], as_json))
+        elif chosen["forget_exported"]:
+            _forget(kb, _documents(kb, **_of(chosen, "documents", "where", "tag")), as_json)
+        else:
+            sys.exit(_ask(kb, model, chosen, as_json))
 
 
-def _options(
-    kb: KnowledgeBase,
-    documents: tuple[str, ...],
-    where: str | None,
-    tag: str | None,
-    workers: int | None,
-    dask: str | None,
-    limit: int | None,
-    retry_failed: bool,
-    again: bool,
-) -> Options:
+WAYS = ("from_replies", "export_requests", "import_replies", "forget_exported", "dask")
+
+
+def _refuse_together(chosen: dict[str, Any]) -> None:
+    """One thing at a time, and each option where it means something."""
+    ways = [f"--{name.replace('_', '-')}" for name in WAYS if chosen[name]]
+    if len(ways) > 1:
+        raise click.UsageError(f"{ways[0]} and {ways[1]} do not go together.")
+    if chosen["any_model"] and chosen["import_replies"] is None:
+        raise click.UsageError("--any-model goes with --import-replies.")
+
+
+def _ask(kb: KnowledgeBase, model: ModelChoice, chosen: dict[str, Any], as_json: bool) -> int:
+    """Ask a model, or write down what it would be asked; returns the exit status."""
+    options, two_step, to = _options(kb, chosen), chosen["two_step"], chosen["export_requests"]
+    with model.caller(kb.path) as caller:
+        reader = kb.extraction_reader(caller, two_step)
+        if chosen["dry_run"]:
+            _show_prompt(kb, options, reader)
+            return 0
+        only_estimate = chosen["only_estimate"]
+        if only_estimate or (not chosen["yes"] and not model.budget and options.limit is None):
+            estimate = kb.extraction_estimate(reader, options)
+            printer.print_estimate(estimate, reader, as_json and only_estimate, err=not only_estimate)
+            if only_estimate or not estimate.windows:
+                return 0
+            _confirm(estimate, "Read" if to is None else "Export")
+        if to is not None:
+            return _export(kb, caller, to, chosen["batch_format"], options, two_step, as_json)
+        return _run(kb, caller, options, two_step, as_json)
+
+
+def _of(chosen: dict[str, Any], *names: str) -> dict[str, Any]:
+    return {name: chosen[name] for name in names}
+
+
+def _options(kb: KnowledgeBase, chosen: dict[str, Any]) -> Options:
     from ..extract.run import Options
+
+    return Options(
+        **_of(chosen, "workers", "dask", "limit", "again"),
+        window_tokens=kb.settings.window_tokens,
+        documents=_documents(kb, **_of(chosen, "documents", "where", "tag")),
+        failed=chosen["retry_failed"],
+    )
+
+
+def _documents(kb: KnowledgeBase, documents: tuple[str, ...], where: str | None, tag: str | None) -> list[int] | None:
+    """The documents that were chosen; None for all."""
     from ..routes.scope import scope
 
-    chosen = scope(kb.connection, where, tag)
+    found = scope(kb.connection, where, tag)
     if documents:
         named = {_document(kb, uri) for uri in documents}
-        chosen = frozenset(named if chosen is None else named & chosen)
-    return Options(
-        workers=workers,
-        dask=dask,
-        limit=limit,
-        window_tokens=kb.settings.window_tokens,
-        documents=None if chosen is None else sorted(chosen),
-        again=again,
-        failed=retry_failed,
-    )
+        found = frozenset(named if found is None else named & found)
+    return None if found is None else sorted(found)
 
 
 def _document(kb: KnowledgeBase, uri: str) -> int:
@@ -161,112 +177,72 @@ def _lines(text: str) -> str:
     return "\n".join(printable(line) for line in text.split("\n"))
 
 
-def _print_estimate(estimate: Estimate, reader: Any, as_json: bool, err: bool) -> None:
-    from dataclasses import asdict
-
-    from ..prices import price_of
-
-    price = price_of(reader.caller.model_id)
-    cost = price.cost(estimate.prompt_tokens, estimate.output_tokens) if price else None
-    most = price.cost(estimate.prompt_tokens, estimate.most_output_tokens) if price else None
-    if as_json:
-        print_json({"model": reader.caller.model_id, **asdict(estimate), "cost_usd": cost, "most_cost_usd": most})
-        return
-    click.echo(
-        f"{estimate.windows:,} windows of {estimate.documents:,} documents, {estimate.text_tokens:,} tokens of text.\n"
-        f"{reader.caller.model_id}: about {estimate.prompt_tokens:,} tokens of prompts and "
-        f"{estimate.output_tokens:,} of replies{' (a guess, no reply is known yet)' if estimate.guessed else ''}; "
-        + (
-            f"about ${cost:.4f}, at most ${most:.4f}."
-            if cost is not None
-            else "its price is not known (llm graphrag prices set MODEL …)."
-        ),
-        err=err,
-    )
-
-
-def _confirm(estimate: Estimate) -> None:
+def _confirm(estimate: Estimate, what: str) -> None:
     if not sys.stdin.isatty():
         click.echo(
             "Nothing was asked. Say how much it may be with --budget or --limit, or that it may be all with --yes.",
             err=True,
         )
         sys.exit(2)
-    if not click.confirm(f"Read all {estimate.windows:,} windows?", err=True):
+    if not click.confirm(f"{what} all {estimate.windows:,} windows?", err=True):
         sys.exit(0)
 
 
-def _run(kb: KnowledgeBase, caller: Any, options: Options, two_step: bool, as_json: bool) -> Report:
-    progress = ProgressLine()
-    chosen = kb.schema.name
+def _run(kb: KnowledgeBase, caller: Any, options: Options, two_step: bool, as_json: bool) -> int:
+    progress, chosen = ProgressLine(), kb.schema.name
     try:
-        report = kb.extract(caller, options, two_step, progress)
+        report: Report = kb.extract(caller, options, two_step, progress)
     finally:
         progress.close()
+    _say_schema(kb, chosen)
+    printer.print_report(kb, report, as_json)
+    return printer.exit_status(report)
+
+
+def _export(
+    kb: KnowledgeBase, caller: Any, path: Path, format: str, options: Options, two_step: bool, as_json: bool
+) -> int:
+    progress, chosen = ProgressLine(), kb.schema.name
+    try:
+        report: Exported = kb.export_requests(caller, path, format, options, two_step, progress)
+    finally:
+        progress.close()
+    _say_schema(kb, chosen)
+    printer.print_exported(report, printable(str(path)), caller.model_id, as_json)
+    return printer.exit_status_of_export(report)
+
+
+def _say_schema(kb: KnowledgeBase, chosen: str) -> None:
     if not chosen:
         click.echo(
             f"No schema had been chosen: {kb.schema.name} is now in force. Others: llm graphrag schema list", err=True
         )
-    _print_report(kb, report, as_json)
-    return report
 
 
-def _print_report(kb: KnowledgeBase, report: Report, as_json: bool) -> None:
-    totals = kb.totals()
+def _import(kb: KnowledgeBase, path: Path, any_model: bool, as_json: bool) -> int:
+    if not path.exists():
+        raise click.ClickException(f"There is no file {path}")
+    progress = ProgressLine()
+    try:
+        report = kb.import_replies(path, any_model, progress)
+    finally:
+        progress.close()
+    printer.print_imported(report, as_json)
+    return printer.exit_status_of_import(report)
+
+
+def _forget(kb: KnowledgeBase, documents: list[int] | None, as_json: bool) -> None:
+    windows = kb.forget_exported(documents)
     if as_json:
-        from dataclasses import asdict
-
-        print_json({**asdict(report), "totals": totals})
-        return
-    if not report.windows:
-        click.echo("There is nothing new to read.")
-        return
-    click.echo(
-        f"Windows: {report.done:,} read"
-        + (f", {report.failed:,} failed" if report.failed else "")
-        + (f", {report.left:,} left" if report.left else "")
-        + f". Calls: {report.calls:,}; {report.input_tokens:,} tokens in, {report.output_tokens:,} out."
-    )
-    click.echo(
-        f"Kept: {report.kept:,} statements with their sentences; {totals['triples']:,} triples and "
-        f"{totals['attributes']:,} attributes in all."
-    )
-    _print_dropped(report.dropped, report.wishes)
-    for error, number in report.errors.most_common(REASONS):
-        click.echo(f"Failed, {number:,} ×: {printable(error)}", err=True)
-    if report.halved:
-        click.echo(f"{report.halved:,} windows were asked about again in halves: their replies did not fit.", err=True)
-    if report.failed:
-        click.echo("Asked again at the next run; llm graphrag status lists them.", err=True)
-    for warning in report.warnings:
-        click.echo(warning, err=True)
-    if report.stopped:
-        click.echo(f"Stopped: {printable(report.why)}", err=True)
-
-
-def _print_dropped(dropped: Any, wishes: int) -> None:
-    if dropped:
-        reasons = ", ".join(f"{number:,} {reason}" for reason, number in dropped.most_common(REASONS))
-        click.echo(f"Not kept: {reasons}.")
-    if wishes:
-        click.echo(f"Types the model would have liked to have: {wishes:,} times.")
+        print_json({"windows": windows})
+    else:
+        click.echo(f"{windows:,} windows can be asked about again; what was set aside for them is free.")
 
 
 def _replay(kb: KnowledgeBase, as_json: bool) -> None:
-    from dataclasses import asdict
-
     progress = ProgressLine()
     try:
         report = kb.replay(progress)
     finally:
         progress.close()
-    if as_json:
-        print_json(asdict(report))
-        return
-    click.echo(f"Replies: {report.windows:,} read anew, {report.failed:,} of them unusable. Kept: {report.kept:,}.")
-    _print_dropped(report.dropped, report.wishes)
-
-
-def _exit_status(report: Report) -> int:
-    ended = {"budget": EXIT_BUDGET, "interrupted": EXIT_INTERRUPTED, "errors": 1}
-    return ended.get(report.stopped, EXIT_SKIPPED if report.failed else 0)
+    printer.print_replayed(report, as_json)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import getpass
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -13,7 +14,14 @@ import click
 
 from ..knowledge_base import KnowledgeBase
 from . import proposals_printer as printer
-from .options import database_option, errors_in_one_line, json_option, open_knowledge_base, print_json
+from .options import (
+    ProgressLine,
+    database_option,
+    errors_in_one_line,
+    json_option,
+    open_knowledge_base,
+    print_json,
+)
 
 F = TypeVar("F", bound=Callable[..., Any])
 STATUSES = ("open", "muted", "postponed", "approved", "mapped", "rejected", "all")
@@ -35,13 +43,21 @@ def proposals() -> None:
     """
 
 
+def user_name() -> str:
+    """Who is at the keyboard; a container may know no name."""
+    try:
+        return getpass.getuser()
+    except (ImportError, KeyError, OSError):
+        return f"user {os.getuid()}"
+
+
 def decision_options(command: F) -> F:
     """What all decisions take: a note, who decides, which file."""
     for option in (
         errors_in_one_line,
         json_option,
         database_option,
-        click.option("--actor", default=getpass.getuser, show_default="your user name", help="Who decides."),
+        click.option("--actor", default=user_name, show_default="your user name", help="Who decides."),
         click.option("--note", default="", help="Why, for the log."),
     ):
         command = option(command)
@@ -196,7 +212,8 @@ def undo(proposal: str, note: str, actor: str, database: Path, as_json: bool) ->
 
     with _open(database, write=True) as kb:
         (id_,) = _ids(kb, [proposal])
-        done = review.undo(kb.connection, kb.settings, id_, actor=actor, note=note)
+        with progress_line() as progress:
+            done = review.undo(kb.connection, kb.settings, id_, actor=actor, note=note, progress=progress)
         embed_names(kb)
     if as_json:
         print_json(printer.decided(done))
@@ -232,7 +249,10 @@ def _decide(
 ) -> None:
     from ..review import proposals as review
 
-    done = review.decide_all(kb.connection, kb.settings, ids, action, actor=actor, to=to, note=note)
+    with progress_line() as progress:
+        done = review.decide_all(
+            kb.connection, kb.settings, ids, action, actor=actor, to=to, note=note, progress=progress
+        )
     again = review.cost(kb.connection, *ids).windows if action == "approve" else 0
     embed_names(kb)
     if as_json:
@@ -256,6 +276,16 @@ def _open(database: Path, write: bool = False) -> KnowledgeBase:
     if write or writable:
         recount(kb.connection, kb.settings)
     return kb
+
+
+@contextmanager
+def progress_line() -> Iterator[ProgressLine]:
+    """A line of progress while replies are read again."""
+    line = ProgressLine()
+    try:
+        yield line
+    finally:
+        line.close()
 
 
 def _at_terminal() -> bool:

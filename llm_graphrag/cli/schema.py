@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import getpass
 import json
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from ..facts.template_file import to_json, to_toml
 from ..knowledge_base import KnowledgeBase
 from ..sources.files import printable
 from .options import database_option, errors_in_one_line, json_option, open_knowledge_base, print_json
+from .proposals import progress_line, user_name
 from .schema_edit import COMMANDS, print_changed, print_doubts, words_of
 
 
@@ -86,7 +86,7 @@ def show(template: str | None, database: Path, as_json: bool) -> None:
 @schema.command()
 @click.argument("template")
 @click.option("--note", default="", help="Why, for the version log.")
-@click.option("--actor", default=getpass.getuser, show_default="your user name", help="Who, for the version log.")
+@click.option("--actor", default=user_name, show_default="your user name", help="Who, for the version log.")
 @database_option
 @json_option
 @errors_in_one_line
@@ -106,7 +106,8 @@ def use(template: str, note: str, actor: str, database: Path, as_json: bool) -> 
 
     loaded = load_template(template)
     with open_knowledge_base(database, readonly=False, create=True) as kb:
-        done = review.use(kb.connection, kb.settings, loaded, actor, note)
+        with progress_line() as progress:
+            done = review.use(kb.connection, kb.settings, loaded, actor, note, progress)
         if as_json:
             print_json({"template": loaded.name, "version": done.version, "facts": done.facts, **done.diff})
         elif not done.any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import getpass
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -14,7 +13,7 @@ from ..facts.template import KINDS, Template
 from ..knowledge_base import KnowledgeBase
 from ..sources.files import printable
 from .options import database_option, errors_in_one_line, json_option, open_knowledge_base, print_json
-from .proposals import embed_names
+from .proposals import embed_names, progress_line, user_name
 from .proposals_printer import print_reread
 
 if TYPE_CHECKING:
@@ -31,9 +30,7 @@ def change_options(command: F) -> F:
         errors_in_one_line,
         json_option,
         database_option,
-        click.option(
-            "--actor", default=getpass.getuser, show_default="your user name", help="Who, for the version log."
-        ),
+        click.option("--actor", default=user_name, show_default="your user name", help="Who, for the version log."),
         click.option("--note", default="", help="Why, for the version log."),
     ):
         command = option(command)
@@ -133,7 +130,8 @@ def revert(version: int, note: str, actor: str, database: Path, as_json: bool) -
     from ..review import schema as review
 
     with open_knowledge_base(database, readonly=False) as kb:
-        done = review.revert(kb.connection, kb.settings, version, actor, note)
+        with progress_line() as progress:
+            done = review.revert(kb.connection, kb.settings, version, actor, note, progress)
         print_doubts(done.doubts)
         _print(kb, done, f"Version {version} is in force again, as version {done.version}.", as_json)
 
@@ -152,7 +150,8 @@ def _edit(
     from ..review import schema as review
 
     with open_knowledge_base(database, readonly=False, create=added is not None) as kb:
-        done = review.edit(kb.connection, kb.settings, change, actor, note)
+        with progress_line() as progress:
+            done = review.edit(kb.connection, kb.settings, change, actor, note, progress=progress)
         _print(kb, done, f"The schema is now version {done.version}.", as_json)
         if added and not as_json:
             _print_asking(kb, *added)

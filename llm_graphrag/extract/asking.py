@@ -15,7 +15,7 @@ from typing import Any
 from ..calls import Request
 from ..facts.llm import prompt as prompts
 from ..facts.llm.reading import Reading
-from ..facts.llm.reply import CUT_OFF, ReplyError
+from ..facts.llm.reply import CUT_OFF, REPLY, ReplyError
 from ..facts.llm.reply_schema import relations_schema, reply_schema
 from ..facts.llm.validate import listed_entities, read
 from ..facts.llm.window import Window
@@ -24,7 +24,7 @@ from ..ledger import BudgetExceeded
 from ..models import Caller, CallFailed, Reply, Stopped
 from ..text.tokens import count_tokens
 
-__all__ = ["CUT", "DONE", "FAILED", "FATAL", "REFUSED", "STOPPED", "Outcome", "Reader"]
+__all__ = ["CUT", "DONE", "FAILED", "FATAL", "REFUSED", "STOPPED", "Outcome", "Reader", "judge"]
 
 DONE, CUT, FAILED, FATAL, REFUSED, STOPPED = "done", "cut", "failed", "fatal", "refused", "stopped"
 
@@ -87,6 +87,8 @@ class Reader:
             outcome.kind, outcome.error = REFUSED, str(error)
         except Stopped as error:
             outcome.kind, outcome.error = STOPPED, str(error)
+        except ReplyError as error:  # of the first of two calls: without its entities there is no second
+            outcome.error = str(error)
         except CallFailed as error:
             outcome.kind, outcome.error = FATAL if error.fatal else FAILED, str(error)
             outcome.transient = error.status is None or error.status in PASSING or error.status >= 500
@@ -105,9 +107,6 @@ class Reader:
         try:
             self._read(window, outcome)
         except ReplyError as error:
-            if _was_cut(str(error)) and len(window.chunks) > 1:
-                outcome.kind = CUT
-                return
             self._call(text + REPAIR.format(error=error), schema, window, outcome, first)
             try:
                 self._read(window, outcome)
@@ -133,13 +132,22 @@ class Reader:
         return reply.text
 
     def _read(self, window: Window, outcome: Outcome) -> None:
-        """Check what was replied; a reply that was cut off is used only where the window cannot be smaller."""
-        reading = read(outcome.reply or "", window, self.schema, self.mode)
-        if len(window.chunks) > 1 and any(item.kind == "reply" and _was_cut(item.reason) for item in reading.dropped):
-            outcome.kind = CUT
-            return
-        outcome.reading, outcome.kind, outcome.error = reading, DONE, ""
+        outcome.kind, outcome.reading = judge(outcome.reply or "", window, self.schema, self.mode)
+        outcome.error = ""
 
 
-def _was_cut(reason: str) -> bool:
-    return reason.startswith(CUT_OFF)
+def judge(reply: str, window: Window, schema: Template, mode: str) -> tuple[str, Reading | None]:
+    """DONE with what was read; or CUT if the reply was cut off, and is not used because the window can be smaller.
+
+    Raises ReplyError if the reply cannot be used.
+    """
+    smaller = len(window.chunks) > 1
+    try:
+        reading = read(reply, window, schema, mode)
+    except ReplyError as error:
+        if smaller and str(error).startswith(CUT_OFF):
+            return CUT, None
+        raise
+    if smaller and any(item.kind == REPLY and item.reason.startswith(CUT_OFF) for item in reading.dropped):
+        return CUT, None
+    return DONE, reading

@@ -7,6 +7,7 @@ import threading
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from ..facts.llm.reply import ReplyError
 from ..facts.template import Template, load_template
@@ -16,10 +17,22 @@ from ..sources.ingest import reparse, silent, utc_now
 from ..sources.writer import Writer
 from ..store import extractions, history, schema
 from .asking import Reader
+from .batch_export import Exported
+from .batch_export import export_requests as export
+from .batch_import import Import, Imported
 from .commit import Committer
 from .run import Options, Progress, Report, Run
 
-__all__ = ["DEFAULT_SCHEMA", "Replayed", "adopt_schema", "extract", "reader", "replay"]
+__all__ = [
+    "DEFAULT_SCHEMA",
+    "Replayed",
+    "adopt_schema",
+    "export_requests",
+    "extract",
+    "import_replies",
+    "reader",
+    "replay",
+]
 
 DEFAULT_SCHEMA = "general"
 
@@ -72,6 +85,36 @@ def _find_names(connection: sqlite3.Connection, settings: Settings, committer: C
     writer = Writer(connection, settings)
     writer.settlement.run = committer.settlement.run
     writer.finish(progress, reparse)
+
+
+def export_requests(
+    connection: sqlite3.Connection,
+    settings: Settings,
+    caller: Caller,
+    options: Options,
+    path: Path,
+    format: str,
+    two_step: bool = False,
+    progress: Progress = silent,
+) -> Exported:
+    """Write what a model would be asked into a file for a provider's batch; see batch_export.py."""
+    adopt_schema(connection)
+    return export(connection, reader(connection, settings, caller, two_step), options, path, format, progress)
+
+
+def import_replies(
+    connection: sqlite3.Connection,
+    settings: Settings,
+    path: Path,
+    any_model: bool = False,
+    progress: Progress = silent,
+) -> Imported:
+    """Store what a file of replies says; see batch_import.py."""
+    committer = Committer(connection)
+    committer.settlement.run = history.Run("extract", detail=f"batch {path.name}")
+    report = Import(committer, any_model)(path, progress)
+    _find_names(connection, settings, committer, progress)
+    return report
 
 
 @dataclass(slots=True)

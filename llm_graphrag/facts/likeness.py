@@ -20,7 +20,7 @@ from .names import FUNCTION_WORDS, common_words
 
 __all__ = ["REASONS", "THRESHOLD", "WEIGHTS", "Likeness", "Signals", "doubt", "edits", "likeness"]
 
-THRESHOLD = 0.5  # of doubt; pairs with more are not suggested
+THRESHOLD = 0.25  # of doubt; pairs with more are not suggested
 
 #: In which way names are alike, strongest first, and how that is said to a person.
 REASONS = {
@@ -40,9 +40,11 @@ REASONS = {
     "letters": "two letters, the initials of the other's words",
     "surname": "the last word of the other",
     "given": "the first word of the other",
-    "part": "a part of the other",
     "homonym": "the same name, of another type",
 }
+
+#: Kinds that are a part of a person's name; where it fits two, it is nobody's.
+PARTS = frozenset(("surname", "given"))
 
 #: Kinds that names of one thing have among each other, so that they do not rival for a third name.
 CLOSE = frozenset(("alias", "spelling", "order", "company", "article", "middle"))
@@ -54,6 +56,12 @@ PERSON = frozenset(("person", "people", "per", "human", "author", "contact", "ch
 NAMED = PERSON | frozenset(
     """place location loc city town country region river organization organisation org company firm institution
     institute brand ship planet""".split()
+)
+
+#: Given names that are family names with an s: Williams is not several of William.
+_GIVEN = frozenset(
+    """abram adam andrew daniel david edmund edward evan gilbert griffith harry hugh jacob john martin matthew michael
+    peter philip phillip richard robert roger simon stephen steven walter watkin william""".split()
 )
 
 _DOUBLED = re.compile(r"(.)\1")
@@ -73,7 +81,7 @@ class Likeness:
 def likeness(one: Form, other: Form, types: Collection[str] = ()) -> Likeness | None:
     """In which way two names of different keys are alike, None if they are not.
 
-    ``types`` are those of what they name, as far as known: people have initials, and names of people or places no plural.
+    ``types`` are those of what they name, as far as known: people have initials; names of people and places no plural.
 
     >>> from .name_forms import form
     >>> def kind(a, b): return getattr(likeness(form(a), form(b)), "kind", None)
@@ -101,7 +109,7 @@ def likeness(one: Form, other: Form, types: Collection[str] = ()) -> Likeness | 
         return None if found.kind == "plural" and not NAMED.isdisjoint(types) else found
     person = PERSON.issuperset(type_ for type_ in types if type_)
     for place, (short, long) in both_ways:
-        if kind := _given_names(short, long, person) or _part(short, long, person):
+        if kind := _given_names(short, long, person) or (_part(short, long) if person and any(types) else None):
             return Likeness(kind, place)
     return _typo(one, other)
 
@@ -143,6 +151,8 @@ def _plural(one: Form, other: Form) -> Likeness | None:
     first, last = one.words[-1], other.words[-1]
     if one.words[:-1] != other.words[:-1] or singular(first) != singular(last):
         return None
+    if min(first, last, key=len) in _GIVEN:
+        return None
     shouted = {name.spoken[-1].isupper() for name in (one, other) if len(name.spoken[-1]) > 1}
     plural = max(one, other, key=lambda name: len(name.words[-1])).spoken[-1]
     return None if len(shouted) > 1 and not (plural[:-1].isupper() and plural[-1] == "s") else Likeness("plural")
@@ -165,7 +175,7 @@ def _given_names(one: Form, other: Form, person: bool) -> str | None:
         return None
     if len(given[0]) > 1 or len(names[0]) == 1:
         return "middle" if len(given) == len(names) and person else None
-    return "initials" if person or initials > 1 and len(given) == len(names) else None
+    return "initials" if person or (initials > 1 and len(given) == len(names)) else None
 
 
 def _stands_for(short: str, long: str) -> bool:
@@ -186,15 +196,14 @@ def _is_acronym(short: Form, long: Form) -> bool:
     return letters in ("".join(w[0] for w in long.words), "".join(w[0] for w in telling)) and long.words != short.words
 
 
-def _part(short: Form, long: Form, person: bool) -> str | None:
-    """A name within a longer one."""
-    size = len(short.words)
-    if size >= len(long.words) or not short.capital or short.words[0] in FUNCTION_WORDS or len(short.words[0]) < 3:
+def _part(short: Form, long: Form) -> str | None:
+    """'surname' or 'given' for a word that is the last or first of a person's name."""
+    if len(short.words) > 1 or not 1 < len(long.words) <= _PERSON_WORDS or long.article:
         return None
-    first, last = long.words[:size] == short.words, long.words[-size:] == short.words
-    if person and size == 1 and len(long.words) <= _PERSON_WORDS and _capitalised(long) and not long.article:
-        return "surname" if last else "given" if first else None
-    return "part" if first or last else None
+    word = short.words[0]
+    if len(word) < 3 or word in FUNCTION_WORDS or not _capitalised(short, long):
+        return None
+    return "surname" if long.words[-1] == word else "given" if long.words[0] == word else None
 
 
 def _typo(one: Form, other: Form) -> Likeness | None:
@@ -255,8 +264,14 @@ class Signals:
     notes: bool = False  # each has a note of its own
 
 
-#: Weights of a logistic model, by ``benchmarks/merges.py --fit``.
-WEIGHTS: Mapping[str, float] = {}
+#: Weights of a logistic model: ``benchmarks/merges.py --fit`` prints them, and says where they come from.
+WEIGHTS: Mapping[str, float] = {
+    "alias": 2.5, "spelling": 3.51, "order": 3.51, "company": 3.01, "article": 2.39, "plural": 2.04, "middle": 2.58,
+    "initials": 1.5, "acronym": 1.53, "slip": 1.61, "extra": -0.88, "typo": -1.14, "swapped": -1.03, "letters": -1.68,
+    "surname": -1.28, "given": -2.98, "homonym": -5.0, "neighbours": 3.05, "homonym_neighbours": 4.0, "cosine": 1.25,
+    "rivals": -4.0, "typed": 1.04, "together": 3.01, "read_with": 2.25, "apart": -4.0, "related": -3.0, "notes": -2.0,
+    "beside": -0.73,
+}  # fmt: skip
 
 
 def doubt(signals: Signals) -> float:
@@ -266,8 +281,10 @@ def doubt(signals: Signals) -> float:
 
 
 def terms(signals: Signals) -> dict[str, float]:
-    """The signals as numbers, by the names of their weights."""
-    short = signals.kind in ("surname", "given", "part")
+    """The signals as numbers, by the names of their weights.
+
+    That a document has both names speaks for a short one, written instead of the whole, and against two whole ones.
+    """
     return {
         signals.kind: 1.0,
         "neighbours": signals.neighbours,
@@ -276,7 +293,8 @@ def terms(signals: Signals) -> dict[str, float]:
         "rivals": math.log1p(signals.rivals),
         "typed": float(signals.typed),
         "together": float(signals.together),
-        "read_with": signals.read_with if short else 0.0,
+        "read_with": signals.read_with if signals.kind in PARTS else 0.0,
+        "beside": signals.read_with if signals.kind in ("extra", "slip", "typo") else 0.0,
         "apart": float(signals.apart),
         "related": float(signals.related),
         "notes": float(signals.notes),

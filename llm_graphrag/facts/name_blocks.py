@@ -36,8 +36,9 @@ def pairs(forms: Sequence[Form]) -> list[tuple[int, int]]:
         for role, key in keys(form):
             hashes.append(hash(key))
             places.append(place * 3 + role)
-    order = numpy.argsort(numpy.array(hashes, dtype=numpy.int64), kind="stable")
-    ordered = numpy.array(hashes, dtype=numpy.int64)[order]
+    unordered = numpy.array(hashes, dtype=numpy.int64)
+    order = numpy.argsort(unordered, kind="stable")
+    ordered = unordered[order]
     held = numpy.array(places, dtype=numpy.int64)[order]
     edges = numpy.flatnonzero(numpy.diff(ordered)) + 1
     starts = numpy.concatenate(([0], edges, [len(ordered)]))
@@ -69,12 +70,13 @@ def keys(form: Form) -> Iterable[tuple[int, str]]:
     told = "|" + "|".join(sorted(form.telling))
     for letters in form.compact:
         yield EQUAL, "letters " + letters + told
-    yield EQUAL, "plural " + "".join(words[:-1]) + singular(words[-1]) + told
-    yield WHOLE, "words " + " ".join(words)
-    if len(words) > 1:
+    yield EQUAL, "plural " + " ".join(words[:-1]) + singular(words[-1]) + told
+    if len(words) == 1:
+        yield WHOLE, "word " + words[0]
+    else:
         yield EQUAL, "sorted " + " ".join(sorted(words))
         yield EQUAL, f"initials {words[0][0]} {words[-1]}{told}"
-        yield from ((PIECE, "words " + " ".join(part)) for part in {words[:1], words[-1:], words[1:], words[:-1]})
+        yield from ((PIECE, "word " + word) for word in {words[0], words[-1]})
         yield PIECE, "acronym " + "".join(word[0] for word in words)
         yield PIECE, "acronym " + "".join(word[0] for word in words if word not in FUNCTION_WORDS)
     if form.name.isupper() and len("".join(words)) <= 8:

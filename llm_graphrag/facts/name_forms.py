@@ -19,6 +19,7 @@ _APOSTROPHE = re.compile("['’‘ʼʾʿ`´]")
 _WORD = re.compile(r"[^\W_]+[+#]*")
 _QUALIFIER = re.compile(r"\s*\(([^()]+)\)\s*$")
 _ROMAN = re.compile(r"(?=[IVX])X{0,3}(?:IX|IV|V?I{0,3})")
+_DIGITS = re.compile(r"\d+")
 _ORDINAL = re.compile(r"(\d+)(?:st|nd|rd|th)")
 _LETTERS = str.maketrans(
     {"ß": "ss", "æ": "ae", "œ": "oe", "ø": "o", "đ": "d", "ð": "d", "þ": "th", "ł": "l", "ı": "i", "ħ": "h"}
@@ -92,42 +93,50 @@ numbers=(), telling=frozenset(), article=True, company='ltd', comma=False, spell
     >>> form("World War II").words, form("The 2nd World War").numbers, sorted(form("Mercury (planet)").telling)
     (('world', 'war', '2'), ('2',), ['(planet)'])
     """
-    shown = unicodedata.normalize("NFKC", clean_name(name))
+    shown = clean_name(name)
+    if not shown.isascii():
+        shown = unicodedata.normalize("NFKC", shown)
     qualifiers: list[str] = []
-    while (match := _QUALIFIER.search(shown)) and match.start():
+    while shown.endswith(")") and (match := _QUALIFIER.search(shown)) and match.start():
         qualifiers.append(f"({match[1].lower()})")
         shown = shown[: match.start()]
     folder, _, last = shown.rpartition("/")
     bare = _APOSTROPHE.sub("", (last or folder).replace("&", " and "))
     places = list(_WORD.finditer(bare))
     spoken = tuple(place[0] for place in places)
-    words = [_word(bare, place) for place in places]
+    words = [_word(place) for place in places]
     article = len(words) > 1 and words[0] == "the"
     company = _COMPANY.get(words[-1], "") if len(words) > 1 + article else ""
     start, end = int(article), len(words) - bool(company)
     kept = tuple(words[start:end])
-    long = tuple(_folded(word.lower().translate(_SPELLED_OUT)) for word in spoken[start:end])
-    short = tuple(_folded(word.lower()) for word in spoken[start:end])
     return Form(
         name=shown,
         words=kept,
         spoken=spoken,
-        numbers=tuple(number.lstrip("0") or "0" for word in kept for number in re.findall(r"\d+", word)),
+        numbers=tuple(number.lstrip("0") or "0" for number in _DIGITS.findall(" ".join(kept)))
+        + tuple(word for word in spoken[1:] if word in "IVX"),  # numbers, or letters that are as telling
         telling=frozenset([*qualifiers, *([folder.lower() + "/"] if last and folder else []), *(_TELLING & set(kept))]),
         article=article,
         company=company,
         comma="," in bare.strip(","),
-        spelled_out=long if long != short else (),
+        spelled_out=() if bare.isascii() else _spelled_out(spoken[start:end]),
     )
 
 
-def _word(text: str, place: re.Match[str]) -> str:
+def _spelled_out(words: tuple[str, ...]) -> tuple[str, ...]:
+    """Words with *ä* as *ae*; none, if that is how they are folded anyway."""
+    lower = [word.lower() for word in words]
+    found = tuple(_folded(word.translate(_SPELLED_OUT)) for word in lower)
+    return () if found == tuple(map(_folded, lower)) else found
+
+
+def _word(place: re.Match[str]) -> str:
     """A word, folded; a number however it is written, in digits."""
-    word, rest = place[0], text[place.end() :]
-    if place.start() and _ROMAN.fullmatch(word) and (len(word) > 1 or not re.match(r"\.|\W+[^\W\d_a-z]", rest)):
+    word = place[0]
+    if word[0] in "IVX" and place.start() and _ROMAN.fullmatch(word) and len(word) > 1:
         return str(_roman(word))
     folded = _folded(word.lower())
-    if match := _ORDINAL.fullmatch(folded):
+    if folded[0].isdigit() and (match := _ORDINAL.fullmatch(folded)):
         return match[1]
     return _NUMBERS.get(folded, folded)
 

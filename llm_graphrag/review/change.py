@@ -15,13 +15,19 @@ from ..facts import schema_edit
 from ..facts.template import Template, folded
 from ..store import schema
 
-__all__ = ["Change", "ReviewError", "approve", "map_to", "take_back"]
+__all__ = ["Change", "ReviewError", "approve", "has_actor", "map_to", "take_back"]
 
 ORIGIN = "proposal"
 
 
 class ReviewError(ValueError):
     """A decision that cannot be taken; the message says why and what to do."""
+
+
+def has_actor(actor: str) -> None:
+    """Raise ReviewError for a change that nobody makes."""
+    if not actor.strip():
+        raise ReviewError("Say who decides: a change without an actor is not made.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from ..facts.likeness import CLOSE, REASONS, THRESHOLD, Likeness, Signals, doubt, likeness
+from ..facts.likeness import CLOSE, PARTS, REASONS, THRESHOLD, Likeness, Signals, doubt, likeness
 from ..facts.merges import Node, Pair, groups
 from ..facts.name_blocks import pairs
 from ..facts.name_forms import Form, form
@@ -24,6 +24,8 @@ from .merge_signals import Known, read
 __all__ = ["Candidate", "candidates", "suggest"]
 
 STRENGTH = {kind: place for place, kind in enumerate(REASONS)}
+
+Ids = tuple[int, int]  # of two entities, the smaller first
 
 NAMES = """
   SELECT e.id, e.key, e.type, e.merged_into, a.name, a.kind, a.key FROM kg_entities e
@@ -78,7 +80,11 @@ def candidates(connection: sqlite3.Connection, settings: Settings) -> list[Candi
     concerned = {entity for pair in alike for entity in pair}
     known = read(connection, concerned, entities.roots, bool(settings.embedding_model))
     rivals = _rivals(entities, alike)
-    found = [_candidate(entities, known, pair, kind, rivals.get(pair, 0)) for pair, kind in alike.items()]
+    found = [
+        _candidate(entities, known, pair, kind, rivals[pair])
+        for pair, kind in alike.items()
+        if not (kind.kind in PARTS and rivals[pair])
+    ]
     return sorted(found, key=lambda candidate: (candidate.doubt, candidate.pair))
 
 
@@ -103,13 +109,18 @@ def _entities(connection: sqlite3.Connection) -> _Entities:
     return found
 
 
-def _alike(entities: _Entities) -> dict[tuple[int, int], Likeness]:
-    """(entity, entity) -> in which way their names are alike, the strongest; ``short`` is a place in the pair."""
-    found: dict[tuple[int, int], Likeness] = {}
+def _alike(entities: _Entities) -> dict[Ids, Likeness]:
+    """(entity, entity) -> in which way their names are alike, the strongest; ``short`` is a place in the pair.
+
+    Other names can be those of several: there the entity that is shown by its name is the one that may mean others too.
+    """
+    found: dict[Ids, Likeness] = {}
     for one, other in pairs(entities.forms):
         a, b = entities.owners[one], entities.owners[other]
         if a == b or (kind := _compare(entities, one, other)) is None:
             continue
+        if entities.own[one] != entities.own[other]:
+            kind = Likeness(kind.kind, 0 if entities.own[one] else 1)
         if a > b:
             a, b = b, a
             kind = Likeness(kind.kind, None if kind.short is None else 1 - kind.short)
@@ -129,9 +140,7 @@ def _compare(entities: _Entities, one: int, other: int) -> Likeness | None:
     return None if differ else likeness(entities.forms[one], entities.forms[other], [t.lower() for t in types if t])
 
 
-def _leave_out_decided(
-    connection: sqlite3.Connection, entities: _Entities, alike: dict[tuple[int, int], Likeness]
-) -> None:
+def _leave_out_decided(connection: sqlite3.Connection, entities: _Entities, alike: dict[Ids, Likeness]) -> None:
     """Leave out pairs that are joined, and those that would join what was rejected."""
     stands_for = groups(merges.decided_pairs(connection, APPROVED))
     rejected = {
@@ -145,7 +154,7 @@ def _leave_out_decided(
             del alike[a, b]
 
 
-def _rivals(entities: _Entities, alike: Mapping[tuple[int, int], Likeness]) -> dict[tuple[int, int], int]:
+def _rivals(entities: _Entities, alike: Mapping[Ids, Likeness]) -> dict[Ids, int]:
     """How many other things the shorter name of a pair would fit as well; names of one thing count once."""
     things = _things(entities, alike)
     fitting: dict[int, set[int]] = defaultdict(set)
@@ -158,7 +167,7 @@ def _rivals(entities: _Entities, alike: Mapping[tuple[int, int], Likeness]) -> d
     }
 
 
-def _things(entities: _Entities, alike: Mapping[tuple[int, int], Likeness]) -> dict[int, int]:
+def _things(entities: _Entities, alike: Mapping[Ids, Likeness]) -> dict[int, int]:
     """Entity -> one that stands for all that are joined with it, or named so much alike that they do not rival."""
     stands_for = dict(entities.roots)
 
@@ -168,12 +177,13 @@ def _things(entities: _Entities, alike: Mapping[tuple[int, int], Likeness]) -> d
         return entity
 
     for (a, b), kind in alike.items():
-        if kind.kind in CLOSE and (one := find(a)) != (other := find(b)):
+        close = kind.kind in CLOSE and (kind.short is None or kind.kind == "middle")
+        if close and (one := find(a)) != (other := find(b)):
             stands_for[max(one, other)] = min(one, other)
     return {entity: find(entity) for entity in stands_for}
 
 
-def _directions(pair: tuple[int, int], kind: Likeness) -> Iterator[tuple[int, int]]:
+def _directions(pair: Ids, kind: Likeness) -> Iterator[Ids]:
     """(name that may stand for others, other): the shorter one; both ways where none is."""
     a, b = pair
     if kind.short == 0 or kind.kind in ("slip", "typo", "homonym"):
@@ -182,7 +192,7 @@ def _directions(pair: tuple[int, int], kind: Likeness) -> Iterator[tuple[int, in
         yield b, a
 
 
-def _candidate(entities: _Entities, known: Known, pair: tuple[int, int], kind: Likeness, rivals: int) -> Candidate:
+def _candidate(entities: _Entities, known: Known, pair: Ids, kind: Likeness, rivals: int) -> Candidate:
     a, b = pair
     roots = (entities.roots.get(a, a), entities.roots.get(b, b))
     signals = Signals(
@@ -201,7 +211,7 @@ def _candidate(entities: _Entities, known: Known, pair: tuple[int, int], kind: L
     return Candidate(kept, merged, Pair(entities.nodes[kept], entities.nodes[merged]), signals, doubt(signals))
 
 
-def _kept_first(entities: _Entities, known: Known, pair: tuple[int, int], kind: Likeness) -> Sequence[int]:
+def _kept_first(entities: _Entities, known: Known, pair: Ids, kind: Likeness) -> Sequence[int]:
     """The entity to keep, then the other: the one with a note, with a type, with the longer name, the better known."""
 
     def weight(entity: int) -> tuple[bool, bool, bool, int]:

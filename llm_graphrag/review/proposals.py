@@ -18,11 +18,12 @@ from typing import Any
 from ..extract.extract import Replayed
 from ..facts.proposals import MUTED, OPEN
 from ..settings import Settings
-from ..sources.ingest import utc_now
+from ..sources.ingest import silent, utc_now
+from ..sources.writer import Progress
 from ..store import decisions, extractions, proposals, schema
 from ..store.connection import transaction
 from . import change
-from .change import Change, ReviewError
+from .change import Change, ReviewError, has_actor
 from .revalidate import facts, gate_of, put_off, recount, revalidate
 
 __all__ = [
@@ -97,6 +98,7 @@ def decide(
     to: str | None = None,
     note: str = "",
     expected: str | None = None,
+    progress: Progress = silent,
 ) -> Decided:
     """Take a decision on a proposal; ``to`` names the type that it is mapped to.
 
@@ -104,7 +106,10 @@ def decide(
     TemplateError) if the decision cannot be taken.
     """
     seen = {} if expected is None else {proposal: expected}
-    return decide_all(connection, settings, [proposal], action, actor=actor, to=to, note=note, expected=seen)[0]
+    done = decide_all(
+        connection, settings, [proposal], action, actor=actor, to=to, note=note, expected=seen, progress=progress
+    )
+    return done[0]
 
 
 def decide_all(
@@ -117,11 +122,13 @@ def decide_all(
     to: str | None = None,
     note: str = "",
     expected: Mapping[int, str] | None = None,
+    progress: Progress = silent,
 ) -> list[Decided]:
     """Take the same decision on several proposals, on all or, if it raises, on none; then read again once.
 
     Arguments and errors are those of ``decide``; ``expected`` gives statuses by proposal.
     """
+    has_actor(actor)
     if action not in ACTIONS:
         raise ReviewError(f"{action!r} is no decision. Use one of {', '.join(ACTIONS)}.")
     now, seen = utc_now(), expected or {}
@@ -132,7 +139,7 @@ def decide_all(
             for proposal in dict.fromkeys(ids)
         ]
         put_off(connection, before, schema.current(connection))
-    return _revalidated(connection, settings, done, number)
+    return _revalidated(connection, settings, done, number, progress)
 
 
 def _decide(
@@ -178,12 +185,14 @@ def undo(
     actor: str,
     note: str = "",
     expected: str | None = None,
+    progress: Progress = silent,
 ) -> Decided:
     """Take the last decision on a proposal back.
 
     What a person has changed since stays as it is, and the remark says so. Raises ReviewError if there is no
     decision, or if the type that was approved has been renamed since.
     """
+    has_actor(actor)
     now = utc_now()
     with transaction(connection):
         row = _row(connection, proposal, expected)
@@ -203,7 +212,7 @@ def undo(
         _restore(connection, proposal, last["before"])
         put_off(connection, before, schema.current(connection))
     done = Decided(proposal, subject(row), "undo", last["before"], changed.version, changed.diff, remark=changed.remark)
-    return _revalidated(connection, settings, [done], number)[0]
+    return _revalidated(connection, settings, [done], number, progress)[0]
 
 
 def _restore(connection: sqlite3.Connection, proposal: int, status: str) -> None:
@@ -218,8 +227,10 @@ def _restore(connection: sqlite3.Connection, proposal: int, status: str) -> None
     )  # fmt: skip
 
 
-def _revalidated(connection: sqlite3.Connection, settings: Settings, done: list[Decided], number: int) -> list[Decided]:
-    replayed = revalidate(connection, settings)
+def _revalidated(
+    connection: sqlite3.Connection, settings: Settings, done: list[Decided], number: int, progress: Progress
+) -> list[Decided]:
+    replayed = revalidate(connection, settings, progress)
     gained = facts(connection) - number
     for decided in done:
         decided.replayed, decided.facts = replayed, gained

@@ -14,6 +14,8 @@ from ..facts.proposals import Gate
 from ..facts.schema_edit import changed_words, squeezed
 from ..facts.template import Template
 from ..settings import Settings
+from ..sources.ingest import silent
+from ..sources.writer import Progress
 from ..store import extractions, proposals, schema
 from ..store.connection import transaction
 from ..store.settings import get_setting, put_setting
@@ -45,10 +47,11 @@ def put_off(connection: sqlite3.Connection, before: Template, after: Template) -
         put_setting(connection, REVALIDATE, waiting | windows)
 
 
-def revalidate(connection: sqlite3.Connection, settings: Settings) -> Replayed:
+def revalidate(connection: sqlite3.Connection, settings: Settings, progress: Progress = silent) -> Replayed:
     """Read the replies that wait for it under the schema of today, and weigh all proposals anew."""
     waiting: dict[str, int] = get_setting(connection, REVALIDATE, {})
-    done = replay(connection, settings, windows=[int(window) for window in waiting]) if waiting else Replayed()
+    windows = [int(window) for window in waiting]
+    done = replay(connection, settings, progress, windows) if windows else Replayed()
     with transaction(connection):
         now: dict[str, int] = get_setting(connection, REVALIDATE, {})
         left = {window: version for window, version in now.items() if waiting.get(window) != version}
@@ -63,9 +66,8 @@ def recount(connection: sqlite3.Connection, settings: Settings) -> None:
     with transaction(connection):
         undecided = proposals.recount(connection, gate_of(settings))
         version = schema.version(connection)
-        if get_setting(connection, NEAREST) == version:
-            undecided = proposals.without_nearest(connection, undecided)
-        for proposal, type_, similarity in nearest(connection, undecided):
+        changed = schema.changed_since(connection, get_setting(connection, NEAREST, 0))
+        for proposal, type_, similarity in nearest(connection, undecided, changed):
             proposals.put_nearest(connection, proposal, type_, similarity)
         if undecided:
             put_setting(connection, NEAREST, version)

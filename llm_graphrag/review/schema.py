@@ -14,9 +14,11 @@ from ..extract.extract import Replayed
 from ..facts.schema_edit import find
 from ..facts.template import Template
 from ..settings import Settings
-from ..sources.ingest import utc_now
+from ..sources.ingest import silent, utc_now
+from ..sources.writer import Progress
 from ..store import proposals, schema
 from ..store.connection import transaction
+from .change import has_actor
 from .revalidate import facts, put_off, revalidate
 
 __all__ = ["Changed", "edit", "revert", "use"]
@@ -50,11 +52,13 @@ def edit(
     actor: str,
     note: str = "",
     origin: str = "user",
+    progress: Progress = silent,
 ) -> Changed:
     """Make what ``change`` (of facts/schema_edit.py) gives for the schema in force the schema.
 
-    Raises TemplateError if there is no such change.
+    Raises TemplateError if there is no such change, ReviewError without an actor.
     """
+    has_actor(actor)
     with transaction(connection):
         before = schema.current(connection)
         base = before if schema.version(connection) else Template(schema.UNNAMED, frontmatter=before.frontmatter)
@@ -62,7 +66,7 @@ def edit(
         put_off(connection, before, schema.current(connection))
         _ask_no_more(connection)
         version, number = schema.version(connection), facts(connection)
-    replayed = revalidate(connection, settings)
+    replayed = revalidate(connection, settings, progress)
     return Changed(version, diff, replayed, facts(connection) - number)
 
 
@@ -74,11 +78,17 @@ def _ask_no_more(connection: sqlite3.Connection) -> None:
             proposals.ask_no_more(connection, proposal)
 
 
-def revert(connection: sqlite3.Connection, settings: Settings, number: int, actor: str, note: str = "") -> Changed:
+def revert(
+    connection: sqlite3.Connection,
+    settings: Settings,
+    number: int,
+    actor: str,
+    note: str = "",
+    progress: Progress = silent,
+) -> Changed:
     """Make a version equal to an earlier one. Raises TemplateError if there is none of this number."""
     earlier = schema.at(connection, number)
-    done = edit(
-        connection, settings, lambda before: earlier.template, actor, note or f"back to version {number}", "user"
-    )
+    note = note or f"back to version {number}"
+    done = edit(connection, settings, lambda before: earlier.template, actor, note, progress=progress)
     done.doubts = earlier.doubts
     return done

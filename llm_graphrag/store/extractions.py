@@ -1,4 +1,4 @@
-"""Windows as rows: planned, claimed by a process, done or failed, with the reply and what was dropped of it.
+"""Windows as rows: planned, claimed or exported (batches.py), done or failed, with the reply and what was dropped.
 
 A window is planned before it is asked about, so that an interrupted run goes on with
 exactly the windows that are missing. Done is per chunk: a chunk that changed has a new
@@ -142,7 +142,8 @@ def waiting(
     rows = connection.execute(
         """SELECT e.id FROM kg_extractions e
            WHERE CASE WHEN :failed THEN e.status = 'failed'
-                 ELSE e.status = 'planned' OR e.ask_again OR (e.status = 'failed' AND e.attempts < :most) END
+                 ELSE e.status = 'planned' OR (e.ask_again AND e.status <> 'exported')
+                   OR (e.status = 'failed' AND e.attempts < :most) END
              AND EXISTS (SELECT 1 FROM kg_extraction_chunks x JOIN kg_chunks c ON c.id = x.chunk
                          WHERE x.extraction = e.id
                            AND (:chunks IS NULL OR c.id IN (SELECT value FROM json_each(:chunks)))
@@ -245,7 +246,7 @@ def window(connection: sqlite3.Connection, extraction: int, context: str = "") -
 def with_replies(connection: sqlite3.Connection, windows: Sequence[int] | None = None) -> list[int]:
     """All windows that have a reply, or those of these; one that is being asked about once more still has its last."""
     rows = connection.execute(
-        """SELECT id FROM kg_extractions WHERE status IN ('done', 'failed', 'claimed') AND reply IS NOT NULL
+        """SELECT id FROM kg_extractions WHERE reply IS NOT NULL AND status IN ('done', 'failed', 'claimed', 'exported')
              AND (:windows IS NULL OR id IN (SELECT value FROM json_each(:windows))) ORDER BY id""",
         {"windows": None if windows is None else json.dumps(list(windows))},
     )

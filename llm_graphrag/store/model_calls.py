@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from .connection import BUSY_TIMEOUT_MS, open_to_write
+from .processes import BATCH
 
 OWN_THREAD = "graphrag-"
 """How the id of a conversation begins that we put into llm's log; with the id of its only turn it is whole."""
@@ -23,10 +24,13 @@ TOKENS = """
               WHEN 'released' THEN 0 ELSE reserved_tokens END"""
 COST = "coalesce(CASE status WHEN 'settled' THEN cost WHEN 'released' THEN 0 ELSE reserved_cost END, 0)"
 
+OPEN = f"status = 'reserved' AND process <> '{BATCH}'"
+"""In flight. A request of a batch is not: it will be days, so nothing can wait for what was set aside for it."""
+
 USED = f"""
   SELECT coalesce(sum({TOKENS}), 0) AS tokens, coalesce(sum({COST}), 0) AS cost,
-    coalesce(sum(CASE status WHEN 'reserved' THEN reserved_tokens ELSE 0 END), 0) AS open_tokens,
-    coalesce(sum(CASE status WHEN 'reserved' THEN reserved_cost ELSE 0 END), 0) AS open_cost,
+    coalesce(sum(CASE WHEN {OPEN} THEN reserved_tokens END), 0) AS open_tokens,
+    coalesce(sum(CASE WHEN {OPEN} THEN reserved_cost END), 0) AS open_cost,
     count(CASE WHEN status = 'settled' AND cost IS NULL THEN 1
                WHEN status IN ('reserved', 'lost') AND reserved_cost IS NULL THEN 1 END) AS unpriced
   FROM kg_ledger"""  # noqa: S608 - of constants

@@ -16,11 +16,15 @@ from datetime import datetime, timedelta, timezone
 from functools import cache
 from pathlib import Path
 
-__all__ = ["AGE_LIMIT", "is_alive", "process_name"]
+__all__ = ["AGE_LIMIT", "BATCH", "is_alive", "process_name"]
 
 AGE_LIMIT = timedelta(hours=1)
 """A row of a process that cannot be looked at counts as left behind after this: four times what a call may take, unless
 its time-out was made longer; one that is settled after all is put right (model_calls.settle_call)."""
+
+
+BATCH = "batch"
+"""In place of a process: a batch at a provider, which goes on until its replies come or a person takes it back."""
 
 
 def process_name() -> str:
@@ -33,7 +37,7 @@ def is_alive(name: str, since: str | None = None) -> bool:
 
     Without ``since`` a process that cannot be looked at counts as alive.
     """
-    if name == process_name():
+    if name in (process_name(), BATCH):
         return True
     process, _, place = name.partition("@")
     pid, _, started = process.partition(".")

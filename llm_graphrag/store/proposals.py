@@ -143,13 +143,6 @@ def recount(connection: sqlite3.Connection, gate: Gate) -> list[int]:
     return undecided
 
 
-def without_nearest(connection: sqlite3.Connection, ids: Iterable[int]) -> list[int]:
-    """Those of these proposals whose nearest type is not known."""
-    rows = connection.execute("SELECT id FROM kg_proposals WHERE similarity IS NULL")
-    missing = {row[0] for row in rows}
-    return [id_ for id_ in ids if id_ in missing]
-
-
 def put_nearest(connection: sqlite3.Connection, proposal: int, type_: int | None, similarity: float | None) -> None:
     """Remember which type of the schema comes nearest to a proposal."""
     connection.execute(
@@ -195,11 +188,14 @@ def set_status(
     mapped_to: int | None = None,
     schema_version: int | None = None,
 ) -> None:
-    """Write what was decided; all but the status empty again for a proposal that is undecided."""
+    """Write what was decided; all but the status empty again for a proposal that is undecided.
+
+    Its nearest type is then to be looked for anew: that of a proposal that was decided on is not kept up to date.
+    """
     connection.execute(
         """UPDATE kg_proposals SET status = ?, decided_by = ?, decided_at = ?, decision_note = ?, mapped_to = ?,
-             schema_version = ?, asked_again = 0 WHERE id = ?""",
-        [status, actor, at, note, mapped_to, schema_version, proposal],
+             schema_version = ?, asked_again = 0, similarity = iif(?, NULL, similarity) WHERE id = ?""",
+        [status, actor, at, note, mapped_to, schema_version, status in UNDECIDED, proposal],
     )
 
 

@@ -77,6 +77,15 @@ def type_row(connection: sqlite3.Connection, kind: str, name: str) -> sqlite3.Ro
     return row
 
 
+def changed_since(connection: sqlite3.Connection, number: int) -> set[tuple[str, str]]:
+    """(kind, name) of all types that came, changed or were retired after a version."""
+    later = connection.execute("SELECT diff FROM kg_schema_versions WHERE version > ?", [number])
+    diffs = [json.loads(row[0]) for row in later]
+    return {
+        (kind, name) for diff in diffs for key in ("added", "retired", "changed") for kind, name in diff.get(key, ())
+    }
+
+
 def was_retired(connection: sqlite3.Connection, kind: str, name: str, since: int) -> bool:
     """Whether a version after ``since`` has retired a type, even if a later one took it up again."""
     later = connection.execute("SELECT diff FROM kg_schema_versions WHERE version > ?", [since])
