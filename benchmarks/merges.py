@@ -239,7 +239,7 @@ def mistakes(sets: Sequence[Set]) -> Iterator[str]:
 PRIOR = {
     "alias": 2.5, "spelling": 3.5, "order": 3.5, "company": 3.0, "article": 2.5, "plural": 2.0, "middle": 2.5,
     "initials": 1.5, "acronym": 1.5, "slip": 1.5, "extra": -1.0, "typo": -1.5, "swapped": -1.0, "letters": -2.0,
-    "surname": -1.5, "given": -3.0, "homonym": -5.0, "neighbours": 3.0, "homonym_neighbours": 4.0,
+    "surname": -1.5, "given": -3.0, "shared": -2.0, "homonym": -5.0, "neighbours": 3.0, "homonym_neighbours": 4.0,
     "cosine": 1.0, "rivals": -4.0, "typed": 0.3, "together": 3.0, "read_with": 2.0, "apart": -4.0, "related": -3.0,
     "notes": -2.0, "beside": -1.0,
 }  # fmt: skip

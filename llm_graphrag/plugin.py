@@ -23,6 +23,7 @@ COMMANDS = {
     "extract": ("extract", "extract", "Have a model read the notes, within a schema and a budget."),
     "forget": ("remove", "forget", "Delete an entity with its mentions and facts."),
     "init": ("care", "init", "Make an empty knowledge base, or bring one up to date."),
+    "merges": ("merges", "merges", "Decide which entities are one."),
     "prices": ("budget", "prices", "Show and set what models cost by the token."),
     "proposals": ("proposals", "proposals", "Decide on the types that models asked for."),
     "rebuild": ("care", "rebuild", "Make every derived table anew."),

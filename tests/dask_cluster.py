@@ -11,16 +11,19 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import IO, Any
 
 import extraction_model
+import llm
 from extraction_model import chunks, reading
 from scripted_model import Delay, HttpError, environment, from_environment, registered
 
 PATIENCE = 60  # seconds for a process to start on a busy machine
 KEPT = ExitStack()
+KEY = "sk-verysecret"
 
 
 def say(prompt: str, system: str | None = None) -> Any:
@@ -37,9 +40,29 @@ def say(prompt: str, system: str | None = None) -> Any:
     return Delay(0.25, said) if "fog" in prompt else said
 
 
+class Keyed(llm.KeyModel):
+    """Says the same to whoever has the key."""
+
+    model_id = "keyed"
+    needs_key = "keyed"
+
+    class Options(llm.Options):
+        max_tokens: int | None = None
+
+    def execute(
+        self, prompt: Any, stream: bool, response: Any, conversation: Any = None, key: str | None = None
+    ) -> Iterator[str]:
+        if key != KEY:
+            raise HttpError(401, "no such key")
+        said = say(prompt.prompt)
+        if isinstance(said, Exception):
+            raise said
+        yield said
+
+
 def dask_setup(worker: Any) -> None:
     """Dask calls this in a worker that is started with ``--preload dask_cluster``."""
-    KEPT.enter_context(registered(from_environment()))
+    KEPT.enter_context(registered(from_environment(), Keyed()))
 
 
 class Processes:

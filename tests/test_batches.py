@@ -521,6 +521,10 @@ def test_the_command(kb: KnowledgeBase, tmp_path: Path) -> None:
     again = run(kb, "-m", "scripted", "--export-requests", file, "--yes")
     assert again.exit_code == 1 and "exists already" in again.output
     waiting = run(kb, "-m", "scripted", "--yes")
+    from llm_graphrag.plugin import graphrag
+
+    status = CliRunner().invoke(graphrag, ["status", "-d", str(kb.path)])
+    assert f"{WINDOWS} windows wait for the replies of a batch" in status.output
     assert "There is nothing new to read.\nWindows that wait for the replies of a batch: 8" in waiting.output
     lines: list[Any] = answers(requests(file), say)
     result = run(kb, "--import-replies", write(tmp_path / "replies.jsonl", [*lines[:5], b"{"]))

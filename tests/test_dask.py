@@ -6,6 +6,7 @@ The tests that kill come last, for starting a process takes seconds.
 
 from __future__ import annotations
 
+import json
 import signal
 import sqlite3
 import subprocess
@@ -20,10 +21,10 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from dask_cluster import Processes, say
+from dask_cluster import KEY, Keyed, Processes, say
 from extraction_model import notes, schema_file
 from rows import differences, natural
-from scripted_model import ScriptedModel, command, llm_user, scripted  # noqa: F401 - fixtures
+from scripted_model import ScriptedModel, command, llm_user, registered, scripted  # noqa: F401 - fixtures
 
 from llm_graphrag.extract import cluster as cluster_module
 from llm_graphrag.extract.run import Options, Report
@@ -133,15 +134,20 @@ def test_the_budget_holds_and_the_log_is_written_here(
 
 
 @needs_dask
-def test_keys_and_notes_are_in_no_log_of_the_cluster(cluster: Processes, tmp_path: Path, scripted: Make) -> None:
-    scripted(say)
-    texts = {"a.md": "# A\n\nMira knows Otto.\n", "flood.md": "# Flood\n\nAda is 7. The flood came.\n"}
-    with place(tmp_path / "dask", texts) as kb:
-        assert extract(kb, cluster.address, key="sk-verysecret").failed == 1
+def test_a_key_travels_if_it_is_given_and_is_in_no_log(cluster: Processes, tmp_path: Path, llm_user: Path) -> None:
+    texts = {"a.md": "# A\n\nMira knows Otto.\n" + "\nIt rained." * 60, "flood.md": "# F\n\nAda is 7. A flood came.\n"}
+    with place(tmp_path / "dask", texts) as kb, registered(Keyed()), Ledger.open(kb.path) as book:
+        options = Options(dask=cluster.address, window_tokens=100)
+        with pytest.raises(ValueError, match=r"cannot call keyed: No key found - add one using 'llm keys set keyed'"):
+            kb.extract(Caller("keyed", book, log=False), options)
+        report = kb.extract(Caller("keyed", book, log=False, key="another"), options)
+        assert (report.stopped, report.done) == ("errors", 0) and "no such key" in report.why
+        (llm_user / "keys.json").write_text(json.dumps({"mine": KEY}))
+        assert kb.extract(Caller("keyed", book, log=False, key="mine"), options).done > 0
         path = kb.path
     assert "Mira" not in cluster.said() and "flood" not in cluster.said()
     for content in (cluster.output.read_bytes(), path.read_bytes()):
-        assert b"sk-verysecret" not in content
+        assert KEY.encode() not in content
 
 
 @needs_dask

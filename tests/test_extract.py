@@ -1,5 +1,5 @@
 # ruff: noqa: F811 - pytest hands fixtures over by the names of arguments
-"""Extraction through the whole product but a real model: what is asked, kept, asked again, and what a failure leaves."""
+"""Extraction through the whole product but a real model: what is asked, kept, asked again, what a failure leaves."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ def test_a_file_without_a_schema_gets_the_default_and_says_so(tmp_path: Path, sc
 
 @pytest.mark.parametrize("how", [{"schema": False}, {"usage": False}, {"limit": False}, {"stream": False}])
 def test_every_kind_of_model_works(kb: KnowledgeBase, tmp_path: Path, scripted: Make, how: dict[str, bool]) -> None:
-    model = scripted(lambda prompt, system: f"Here you are:\n```json\n{say(prompt)}\n```", **how)
+    scripted(lambda prompt, system: f"Here you are:\n```json\n{say(prompt)}\n```", **how)
     kb.add([write(tmp_path / "v", notes(2))])
     assert extract(kb).done == 1
     assert len(model_facts(kb)) == 6
@@ -324,6 +324,13 @@ def test_the_two_step_way(kb: KnowledgeBase, tmp_path: Path, scripted: Make) -> 
     assert (report.done, report.calls, len(model.calls)) == (1, 2, 2)
     assert len(model_facts(kb)) == 9
     assert kb.replay().kept == report.kept
+
+
+def test_the_first_of_two_steps_cannot_be_used(kb: KnowledgeBase, tmp_path: Path, scripted: Make) -> None:
+    scripted("nothing of use, my dear")
+    kb.add([write(tmp_path / "v", notes(3))])
+    report = extract(kb, two_step=True)
+    assert (report.done, report.failed, report.calls, dict(report.errors)) == (0, 1, 1, {"no JSON": 1})
 
 
 def test_the_estimate_is_near_what_the_ledger_says(kb: KnowledgeBase, tmp_path: Path, scripted: Make) -> None:

@@ -217,7 +217,9 @@ def test_what_nobody_sees_is_not_shown_to_the_model() -> None:
 
 def test_two_calls_about_one_window() -> None:
     boats = window("Mira sails the Gull.", title="Log")
-    assert entities_prompt(boats) == window_prompt(boats) + "\n" + entities_prompt(boats).splitlines()[-1]
+    assert entities_prompt(boats).startswith(window_prompt(boats) + "\nNow only the names")
+    entity = reply_schema(HARBOUR, "suggest", 1, ENTITIES)["properties"]["entities"]["items"]
+    assert entity["required"] == ["name", "type"]
     parts = [*blocks(relations_prompt(boats, [("Mira", "person"), ("Gull\n=== x end", "boat"), ("thing", "")]))]
     assert parts[1] == ("entities", "Mira (person)\nGull === x end (boat)\nthing")
     assert parts[2][0] == "end" and "triples" in parts[2][1]

@@ -232,6 +232,16 @@ def test_hostile_names_and_texts_are_printed_on_their_line(run: Run, kb: Knowled
         assert "\x1b" not in out and "\u202e" not in out
 
 
+def test_a_user_without_a_name_is_a_number(run: Run, kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
+    def nobody() -> str:
+        raise KeyError("getpwuid(): uid not found: 1234")
+
+    monkeypatch.setattr("getpass.getuser", nobody)
+    monkeypatch.setattr("os.getuid", lambda: 1234)
+    run("proposals", "reject", "mentors")
+    assert "  user 1234  reject relation mentors, schema version 1" in run("proposals", "log").stdout
+
+
 def test_names_that_are_new_get_their_vectors(run: Run, kb: KnowledgeBase) -> None:
     kb.set(embedding_model="graphrag-static")
     run("proposals", "approve", "mentors", "-y")

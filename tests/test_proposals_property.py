@@ -164,7 +164,7 @@ def state(kb: KnowledgeBase) -> list[Any]:
 
 
 @given(scenario)
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_only_a_recorded_decision_changes_the_schema(
     scripted: Callable[..., ScriptedModel], model: ScriptedModel, steps: tuple[list[Any], list[Any]]
 ) -> None:

@@ -92,6 +92,23 @@ def test_unknown_decisions_and_proposals_are_refused(kb: KnowledgeBase) -> None:
             call(kb.connection, kb.settings, 77, *(("reject",) if call is review.decide else ()), actor="ana")
 
 
+@pytest.mark.parametrize("actor", ["", " \n"])
+def test_nobody_decides_nothing(kb: KnowledgeBase, actor: str) -> None:
+    with pytest.raises(review.ReviewError, match="Say who decides"):
+        decide(kb, "mentors", "reject", actor=actor)
+    with pytest.raises(review.ReviewError, match="Say who decides"):
+        undo(kb, "mentors", actor=actor)
+    with pytest.raises(review.ReviewError, match="Say who decides"):
+        review_schema.use(kb.connection, kb.settings, kb.schema, actor)
+    assert (schema.version(kb.connection), decisions.log(kb.connection)) == (1, [])
+
+
+def test_progress_is_told(kb: KnowledgeBase) -> None:
+    seen: list[tuple[str, int, int]] = []
+    decide(kb, "mentors", "approve", progress=lambda *step: seen.append(step))
+    assert seen[:2] == [("replies", 0, 2), ("replies", 1, 2)]
+
+
 def test_two_processes_decide_at_once_and_one_is_told(kb: KnowledgeBase) -> None:
     script = (
         "import sys; from llm_graphrag.knowledge_base import KnowledgeBase; from llm_graphrag.review import proposals\n"

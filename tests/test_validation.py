@@ -541,6 +541,7 @@ def test_names_are_cleaned_and_evidence_is_not() -> None:
         ("東京", "東京都に", True),
         ("Москва", "в Москве", True),
         ("**Mira** Holm", "Mira Holm", True),
+        ("Mira of Oban", "Mira left. She lives in Oban.", False),
     ],
 )
 def test_when_a_name_stands_in_a_text(name: str, text: str, stands: bool) -> None:

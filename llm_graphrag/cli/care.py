@@ -118,6 +118,8 @@ def _print_extraction(found: dict[str, Any], chunks: int) -> None:
     if not found["windows"]:
         return
     click.echo(f"Read by a model: {found['chunks']:,} of {chunks:,} chunks; {found['statements']:,} statements kept")
+    if waiting := found["windows"].get("exported"):
+        click.echo(f"  {waiting:,} windows wait for the replies of a batch: llm graphrag extract --import-replies FILE")
     for row in found["dropped"][:REASONS]:
         click.echo(f"  not kept: {row['n']:,} {row['kind']}: {row['reason']}")
     for row in found["failed"][:20]:

@@ -2,28 +2,18 @@
 
 from __future__ import annotations
 
-import getpass
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, TypeVar
 
 import click
 
 from ..knowledge_base import KnowledgeBase
 from . import proposals_printer as printer
-from .options import (
-    ProgressLine,
-    database_option,
-    errors_in_one_line,
-    json_option,
-    open_knowledge_base,
-    print_json,
-)
+from .decision_options import decision_options, embed_names, progress_line
+from .options import database_option, errors_in_one_line, json_option, open_knowledge_base, print_json
 
-F = TypeVar("F", bound=Callable[..., Any])
 STATUSES = ("open", "muted", "postponed", "approved", "mapped", "rejected", "all")
 
 
@@ -41,27 +31,6 @@ def proposals() -> None:
       llm graphrag proposals show repaired_by
       llm graphrag proposals approve repaired_by
     """
-
-
-def user_name() -> str:
-    """Who is at the keyboard; a container may know no name."""
-    try:
-        return getpass.getuser()
-    except (ImportError, KeyError, OSError):
-        return f"user {os.getuid()}"
-
-
-def decision_options(command: F) -> F:
-    """What all decisions take: a note, who decides, which file."""
-    for option in (
-        errors_in_one_line,
-        json_option,
-        database_option,
-        click.option("--actor", default=user_name, show_default="your user name", help="Who decides."),
-        click.option("--note", default="", help="Why, for the log."),
-    ):
-        command = option(command)
-    return command
 
 
 @proposals.command(name="list")
@@ -97,7 +66,7 @@ def list_(status: tuple[str, ...], muted: bool, database: Path, as_json: bool) -
 @json_option
 @errors_in_one_line
 def show(proposal: str, database: Path, as_json: bool) -> None:
-    """Show where a type was asked for, what comes nearest to it, and what approving it would cost.
+    """Show where a type was asked for, and what approving it costs.
 
     \b
     Examples:
@@ -154,7 +123,7 @@ def approve(proposals: tuple[str, ...], yes: bool, note: str, actor: str, databa
 @click.argument("type_", metavar="TYPE")
 @decision_options
 def map_(proposal: str, type_: str, note: str, actor: str, database: Path, as_json: bool) -> None:
-    """Say that a proposal means a type that the schema has: its name becomes an alias.
+    """Make a proposal another name for a type of the schema.
 
     What models wrote with that name is read again at once, which is free. Nothing is
     asked again.
@@ -171,7 +140,9 @@ def map_(proposal: str, type_: str, note: str, actor: str, database: Path, as_js
 @click.argument("proposals", nargs=-1, required=True, metavar="PROPOSAL...")
 @decision_options
 def reject(proposals: tuple[str, ...], note: str, actor: str, database: Path, as_json: bool) -> None:
-    """Turn types down, and remember it: asked for again, they only count up.
+    """Turn types down, and remember it.
+
+    Asked for again, they only count up.
 
     \b
     Examples:
@@ -200,9 +171,9 @@ def postpone(proposals: tuple[str, ...], note: str, actor: str, database: Path, 
 @click.argument("proposal")
 @decision_options
 def undo(proposal: str, note: str, actor: str, database: Path, as_json: bool) -> None:
-    """Take the last decision on a proposal back, with the facts that it brought.
+    """Take the last decision on a proposal back.
 
-    What you have changed in the schema since stays.
+    The facts that it brought go with it. What you have changed in the schema since stays.
 
     \b
     Examples:
@@ -278,26 +249,5 @@ def _open(database: Path, write: bool = False) -> KnowledgeBase:
     return kb
 
 
-@contextmanager
-def progress_line() -> Iterator[ProgressLine]:
-    """A line of progress while replies are read again."""
-    line = ProgressLine()
-    try:
-        yield line
-    finally:
-        line.close()
-
-
 def _at_terminal() -> bool:
     return sys.stdin.isatty()
-
-
-def embed_names(kb: KnowledgeBase) -> None:
-    """Give names that are new their vectors. The facts are in the file whatever becomes of this: it only warns."""
-    from ..index.encoders import EncoderError
-
-    if kb.settings.embedding_model:
-        try:
-            kb.embed()
-        except EncoderError as error:
-            click.echo(f"{error} The facts are stored; vectors follow at the next add.", err=True)

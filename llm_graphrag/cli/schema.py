@@ -13,8 +13,8 @@ from ..facts.template import Template, list_templates, load_template
 from ..facts.template_file import to_json, to_toml
 from ..knowledge_base import KnowledgeBase
 from ..sources.files import printable
+from .decision_options import decision_options, progress_line
 from .options import database_option, errors_in_one_line, json_option, open_knowledge_base, print_json
-from .proposals import progress_line, user_name
 from .schema_edit import COMMANDS, print_changed, print_doubts, words_of
 
 
@@ -85,17 +85,14 @@ def show(template: str | None, database: Path, as_json: bool) -> None:
 
 @schema.command()
 @click.argument("template")
-@click.option("--note", default="", help="Why, for the version log.")
-@click.option("--actor", default=user_name, show_default="your user name", help="Who, for the version log.")
-@database_option
-@json_option
-@errors_in_one_line
+@decision_options
 def use(template: str, note: str, actor: str, database: Path, as_json: bool) -> None:
     """Make a template, or a file of your own, the schema of the knowledge base.
 
     Frontmatter and inline fields are mapped by it when notes are next added, which
-    reads them again. A file is a template's TOML, or JSON of three lists:
-    {"Nodes": [], "Relations": [], "Attributes": []}.
+    reads them again; what models have said is read again at once. A file is a
+    template's TOML, or JSON of three lists: {"Nodes": [], "Relations": [],
+    "Attributes": []}.
 
     \b
     Examples:

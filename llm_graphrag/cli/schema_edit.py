@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -12,29 +12,15 @@ from ..facts import schema_edit
 from ..facts.template import KINDS, Template
 from ..knowledge_base import KnowledgeBase
 from ..sources.files import printable
-from .options import database_option, errors_in_one_line, json_option, open_knowledge_base, print_json
-from .proposals import embed_names, progress_line, user_name
+from .decision_options import decision_options, embed_names, progress_line
+from .options import open_knowledge_base, print_json
 from .proposals_printer import print_reread
 
 if TYPE_CHECKING:
     from ..review.schema import Changed
 
-F = TypeVar("F", bound=Callable[..., Any])
 
 KIND = click.Choice(sorted(schema_edit.KINDS))
-
-
-def change_options(command: F) -> F:
-    """What all changes take: a note, who makes it, which file."""
-    for option in (
-        errors_in_one_line,
-        json_option,
-        database_option,
-        click.option("--actor", default=user_name, show_default="your user name", help="Who, for the version log."),
-        click.option("--note", default="", help="Why, for the version log."),
-    ):
-        command = option(command)
-    return command
 
 
 @click.command()
@@ -48,7 +34,7 @@ def change_options(command: F) -> F:
 @click.option("--inverse", help="How a relation reads from tail to head.")
 @click.option("--kind", type=click.Choice(KINDS), help="What values of an attribute are [text].")
 @click.option("--list", "is_list", is_flag=True, default=None, help='"a, b, c" in a note are three of it.')
-@change_options
+@decision_options
 def add(
     type_kind: str,
     name: str,
@@ -78,7 +64,7 @@ def add(
 @click.command()
 @click.argument("type_kind", type=KIND, metavar="KIND")
 @click.argument("name")
-@change_options
+@decision_options
 def remove(type_kind: str, name: str, note: str, actor: str, database: Path, as_json: bool) -> None:
     """Remove a type. KIND is entity_type, relation or attribute.
 
@@ -100,7 +86,7 @@ def remove(type_kind: str, name: str, note: str, actor: str, database: Path, as_
 @click.argument("type_kind", type=KIND, metavar="KIND")
 @click.argument("old")
 @click.argument("new")
-@change_options
+@decision_options
 def rename(type_kind: str, old: str, new: str, note: str, actor: str, database: Path, as_json: bool) -> None:
     """Give a type another name. KIND is entity_type, relation or attribute.
 
@@ -119,7 +105,7 @@ def rename(type_kind: str, old: str, new: str, note: str, actor: str, database: 
 
 @click.command()
 @click.argument("version", type=click.IntRange(1))
-@change_options
+@decision_options
 def revert(version: int, note: str, actor: str, database: Path, as_json: bool) -> None:
     """Go back to an earlier version: a new one is made that equals it.
 

@@ -1,6 +1,6 @@
 """How providers write batches: requests and replies as JSON lines, in the shapes of OpenAI and of Anthropic.
 
-OpenAI (also Azure, Mistral, Groq, vLLM and others): ``{"custom_id", "method", "url",
+OpenAI (also Groq, vLLM and others): ``{"custom_id", "method", "url",
 "body"}`` goes out; ``{"custom_id", "response": {"status_code", "body"}, "error"}`` comes
 back, what failed perhaps in a file of its own. Anthropic: ``{"custom_id", "params"}``, and
 ``{"custom_id", "result": {"type", "message"}}``. Which of the two a line is of can be

@@ -8,10 +8,12 @@ is made again, with a new reservation, is decided where every other failure is.
 
 from __future__ import annotations
 
+import asyncio
 import threading
 import time
 import uuid
 from collections.abc import Callable, Generator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,6 +28,9 @@ RPC_SECONDS = 10.0
 
 DESCRIBE_SECONDS = 60.0
 """How long workers may take to say who they are: the first import of llm with its plugins takes a while."""
+
+CLOSE_SECONDS = 3.0
+"""How long leaving may take. A scheduler that does not hear of it notices by itself."""
 
 NOBODY_SECONDS = 30.0
 """How long a call waits for a worker where there is none: a nanny brings a dead one back within that time."""
@@ -82,7 +87,8 @@ class Cluster:
 
     def close(self) -> None:
         """Leave the cluster; what it still works on for us is dropped."""
-        self._client.close(timeout=LOOK_SECONDS)
+        with suppress(TimeoutError, asyncio.TimeoutError):
+            self._client.close(timeout=CLOSE_SECONDS)
 
     def call(self, task: Task) -> Generator[Answer | None, None, None]:
         """Make a call on a worker: None from time to time, and at last the answer.
@@ -248,6 +254,6 @@ def _connect(address: str) -> Any:
         raise ValueError(NOT_INSTALLED) from error
     try:
         return Client(address, timeout=RPC_SECONDS, set_as_default=False, name="llm-graphrag")
-    except (OSError, ValueError, TimeoutError) as error:
+    except Exception as error:  # of sockets, of TLS, of what is no address
         why = " ".join(str(error).split()) or type(error).__name__
         raise ValueError(f"No Dask scheduler answers at {address} ({why}). {START} {address}") from error

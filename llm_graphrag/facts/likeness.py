@@ -40,6 +40,7 @@ REASONS = {
     "letters": "two letters, the initials of the other's words",
     "surname": "the last word of the other",
     "given": "the first word of the other",
+    "shared": "both have the same other name",
     "homonym": "the same name, of another type",
 }
 
@@ -266,11 +267,11 @@ class Signals:
 
 #: Weights of a logistic model: ``benchmarks/merges.py --fit`` prints them, and says where they come from.
 WEIGHTS: Mapping[str, float] = {
-    "alias": 2.5, "spelling": 3.51, "order": 3.51, "company": 3.01, "article": 2.39, "plural": 2.04, "middle": 2.58,
-    "initials": 1.5, "acronym": 1.53, "slip": 1.61, "extra": -0.88, "typo": -1.14, "swapped": -1.03, "letters": -1.68,
-    "surname": -1.28, "given": -2.98, "homonym": -5.0, "neighbours": 3.05, "homonym_neighbours": 4.0, "cosine": 1.25,
-    "rivals": -4.0, "typed": 1.04, "together": 3.01, "read_with": 2.25, "apart": -4.0, "related": -3.0, "notes": -2.0,
-    "beside": -0.73,
+    "alias": 2.5, "spelling": 3.51, "order": 3.51, "company": 3.01, "article": 2.39, "plural": 2.04, "middle": 2.57,
+    "initials": 1.5, "acronym": 1.53, "slip": 1.6, "extra": -0.88, "typo": -1.15, "swapped": -1.03, "letters": -1.68,
+    "surname": -1.28, "given": -2.99, "shared": -2.0, "homonym": -5.0, "neighbours": 3.05, "homonym_neighbours": 4.0,
+    "cosine": 1.24, "rivals": -4.0, "typed": 1.07, "together": 3.01, "read_with": 2.28, "apart": -4.0, "related": -3.0,
+    "notes": -2.0, "beside": -0.73,
 }  # fmt: skip
 
 

@@ -33,8 +33,15 @@ CARD = """
       coalesce((SELECT n.n FROM kg_counts n WHERE n.kind = 'chunks' AND n.item = +e.id), 0) AS chunks
     FROM kg_entities e WHERE e.id = :entity
 """
-ALIASES = "SELECT name, kind FROM kg_aliases WHERE entity = :entity ORDER BY kind, name"
-NOTES = "SELECT uri FROM kg_documents WHERE entity = :entity ORDER BY uri"
+ALIASES = """
+    SELECT a.name, a.kind FROM kg_aliases a
+    WHERE a.entity IN (SELECT id FROM kg_entities WHERE id = :entity OR merged_into = :entity)
+    ORDER BY a.entity <> :entity, a.kind, a.name
+"""
+NOTES = """
+    SELECT d.uri FROM kg_documents d
+    WHERE d.entity IN (SELECT id FROM kg_entities WHERE id = :entity OR merged_into = :entity) ORDER BY d.uri
+"""
 GROUPS = {
     "out": "SELECT relation, count(*) FROM kg_triples WHERE head = :entity GROUP BY relation ORDER BY relation",
     "in": "SELECT relation, count(*) FROM kg_triples WHERE tail = :entity GROUP BY relation ORDER BY relation",

@@ -51,7 +51,9 @@ LOOK_UP = """
       CROSS JOIN kg_entities e ON e.key > k.value || ' (' AND e.key < k.value || ' )'
     )
     SELECT f.key, min(f.rank) AS rank, f.entity, e.name,
-           EXISTS (SELECT 1 FROM kg_documents d WHERE d.entity = f.entity) AS note,
+           EXISTS (SELECT 1 FROM kg_documents d WHERE d.entity = f.entity)
+             OR EXISTS (SELECT 1 FROM kg_entities m CROSS JOIN kg_documents d ON d.entity = m.id
+                        WHERE m.merged_into = f.entity) AS note,
            coalesce((SELECT n.n FROM kg_counts n WHERE n.kind = 'chunks' AND n.item = +f.entity), 0) AS chunks
     FROM found f CROSS JOIN kg_entities e ON e.id = f.entity
     GROUP BY f.key, f.entity

@@ -8,6 +8,9 @@ id negated. Edges, all undirected:
   note ``Mercury (planet)`` is joined to the plain name ``Mercury`` in the same way
 - a triple joins two entities
 
+What is merged into an entity (kg_entities.merged_into) is no node of its own: its
+mentions and notes are the entity's.
+
 Nothing is loaded beforehand. A hub, whose mass would be spread thinner than
 ``epsilon`` an edge, is not expanded: that bounds what a question can read. Statements
 have the form that SQLite 3.40 plans well (specs: ``json_each`` CROSS JOIN the indexed
@@ -28,18 +31,18 @@ OWN_WEIGHT = 3.0  # added for a document's own entity: with its mention 4 in all
 TRIPLE_WEIGHT = 1.0
 
 ENTITIES_OF_CHUNKS = """
-    SELECT DISTINCT f.value AS chunk, m.entity AS entity, 0 AS own, n.n AS chunks
+    SELECT DISTINCT f.value AS chunk, coalesce(e.merged_into, e.id) AS entity, 0 AS own, n.n AS chunks
     FROM json_each(:nodes) f
     CROSS JOIN kg_mentions m ON m.chunk = f.value
-    LEFT JOIN kg_counts n ON n.kind = 'chunks' AND n.item = +m.entity
-    WHERE m.entity IS NOT NULL
+    CROSS JOIN kg_entities e ON e.id = m.entity
+    LEFT JOIN kg_counts n ON n.kind = 'chunks' AND n.item = coalesce(e.merged_into, e.id)
     UNION ALL
-    SELECT f.value, d.entity, 1, n.n
+    SELECT f.value, coalesce(e.merged_into, e.id), 1, n.n
     FROM json_each(:nodes) f
     CROSS JOIN kg_chunks c ON c.id = f.value
     CROSS JOIN kg_documents d ON d.id = c.document
-    LEFT JOIN kg_counts n ON n.kind = 'chunks' AND n.item = +d.entity
-    WHERE d.entity IS NOT NULL
+    CROSS JOIN kg_entities e ON e.id = d.entity
+    LEFT JOIN kg_counts n ON n.kind = 'chunks' AND n.item = coalesce(e.merged_into, e.id)
     UNION ALL
     SELECT f.value, b.id, 1, n.n
     FROM json_each(:nodes) f
@@ -54,9 +57,20 @@ CHUNKS_OF_ENTITIES = """
     FROM json_each(:nodes) f
     CROSS JOIN kg_mentions m ON m.entity = f.value
     UNION ALL
+    SELECT DISTINCT f.value, m.chunk, 0
+    FROM json_each(:nodes) f
+    CROSS JOIN kg_entities e ON e.merged_into = f.value
+    CROSS JOIN kg_mentions m ON m.entity = e.id
+    UNION ALL
     SELECT f.value, c.id, 1
     FROM json_each(:nodes) f
     CROSS JOIN kg_documents d ON d.entity = f.value
+    CROSS JOIN kg_chunks c ON c.document = d.id
+    UNION ALL
+    SELECT f.value, c.id, 1
+    FROM json_each(:nodes) f
+    CROSS JOIN kg_entities e ON e.merged_into = f.value
+    CROSS JOIN kg_documents d ON d.entity = e.id
     CROSS JOIN kg_chunks c ON c.document = d.id
     UNION ALL
     SELECT f.value, c.id, 1

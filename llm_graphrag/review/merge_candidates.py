@@ -133,11 +133,12 @@ def _alike(entities: _Entities) -> dict[Ids, Likeness]:
 def _compare(entities: _Entities, one: int, other: int) -> Likeness | None:
     types = [entities.nodes[entities.owners[place]][1] for place in (one, other)]
     differ = "" not in types and types[0] != types[1]
+    own = entities.own[one] + entities.own[other]
     if entities.keys[one] == entities.keys[other]:
-        if entities.own[one] and entities.own[other]:
-            return Likeness("homonym")
-        return None if differ else Likeness("alias")
-    return None if differ else likeness(entities.forms[one], entities.forms[other], [t.lower() for t in types if t])
+        return Likeness("homonym") if own == 2 else None if differ else Likeness("alias" if own else "shared")
+    if differ or not own:
+        return None
+    return likeness(entities.forms[one], entities.forms[other], [type_.lower() for type_ in types if type_])
 
 
 def _leave_out_decided(connection: sqlite3.Connection, entities: _Entities, alike: dict[Ids, Likeness]) -> None:

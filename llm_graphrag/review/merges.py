@@ -8,6 +8,7 @@ the name it was written under, so taking a decision back gives exactly the facts
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..facts.merges import Node, Pair, groups, separated
@@ -21,7 +22,18 @@ from ..store.settle import Settlement
 from ..text.normalise import name_key
 from .proposals import ReviewError, StaleError
 
-__all__ = ["BY_HAND", "Decided", "ReviewError", "StaleError", "approve", "merge", "refuse", "reject", "undo"]
+__all__ = [
+    "BY_HAND",
+    "Decided",
+    "ReviewError",
+    "StaleError",
+    "approve",
+    "decide_all",
+    "merge",
+    "refuse",
+    "reject",
+    "undo",
+]
 
 KIND = "merge"  # in the log of decisions
 WAITING = (SUGGESTED, UNDONE)  # statuses that can be decided on
@@ -34,10 +46,12 @@ class Decided:
 
     merge: int
     action: str  # approve, reject, undo
+    subject: str
     status: str
     before: str
     kept: str  # names
     merged: str
+    facts: int  # more than before; fewer, below 0, where facts of both became one
 
 
 def approve(
@@ -110,8 +124,7 @@ def undo(
             actor=actor, at=now, detail={"of": last["id"]}, note=note,
         )  # fmt: skip
         decisions.mark_undone(connection, last["id"], by)
-        _settle(connection, _pair(row))
-        return Decided(merge, "undo", last["before"], row["status"], row["kept_name"], row["merged_name"])
+        return _settled(connection, row, "undo")
 
 
 def merge(
@@ -154,6 +167,21 @@ def refuse(
     with transaction(connection):
         id_, _ = _by_hand(connection, one, one_type, other, other_type)
         return reject(connection, settings, id_, actor=actor, note=note)
+
+
+def decide_all(
+    connection: sqlite3.Connection,
+    settings: Settings,
+    ids: Sequence[int],
+    action: str,
+    *,
+    actor: str,
+    note: str = "",
+) -> list[Decided]:
+    """``approve``, ``reject`` or ``undo`` several pairs: all of them, or none if one cannot be. Raises as those do."""
+    decide = {"approve": approve, "reject": reject, "undo": undo}[action]
+    with transaction(connection):
+        return [decide(connection, settings, id_, actor=actor, note=note) for id_ in ids]
 
 
 # -- what all of them need ---------------------------------------------------------------
@@ -201,16 +229,21 @@ def _decide(
         connection, kind=KIND, item=row["id"], subject=_subject(row), action=action, before=row["status"],
         actor=actor, at=now, note=note,
     )  # fmt: skip
-    _settle(connection, _pair(row))
-    return Decided(row["id"], action, status, row["status"], row["kept_name"], row["merged_name"])
+    return _settled(connection, row, action)
 
 
-def _settle(connection: sqlite3.Connection, pair: Pair) -> None:
-    """Bring entities, facts and counters in step with the decisions."""
+def _settled(connection: sqlite3.Connection, row: sqlite3.Row, action: str) -> Decided:
+    """Bring entities, facts and counters in step with the decisions; ``row`` is the pair as it was before."""
+    before = counts.facts(connection)
     settlement = Settlement(connection, Names(connection))
-    joining.touch_keys(connection, [pair.kept[0], pair.merged[0]])
+    joining.touch_keys(connection, [row["kept_key"], row["merged_key"]])
     settlement.finish()
     counts.recount_facets(connection)
+    status = _row(connection, row["id"])["status"]
+    return Decided(
+        row["id"], action, _subject(row), status, row["status"], row["kept_name"], row["merged_name"],
+        counts.facts(connection) - before,
+    )  # fmt: skip
 
 
 def _refuse_what_was_rejected(connection: sqlite3.Connection, row: sqlite3.Row) -> None:

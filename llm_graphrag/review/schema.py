@@ -40,9 +40,16 @@ class Changed:
         return any(self.diff.values())
 
 
-def use(connection: sqlite3.Connection, settings: Settings, template: Template, actor: str, note: str = "") -> Changed:
-    """Make a template the schema. Raises TemplateError if it cannot be one."""
-    return edit(connection, settings, lambda before: template, actor, note, "template")
+def use(
+    connection: sqlite3.Connection,
+    settings: Settings,
+    template: Template,
+    actor: str,
+    note: str = "",
+    progress: Progress = silent,
+) -> Changed:
+    """Make a template the schema. Raises TemplateError if it cannot be one, ReviewError without an actor."""
+    return edit(connection, settings, lambda before: template, actor, note, "template", progress)
 
 
 def edit(

@@ -24,10 +24,22 @@ CHUNKS = """
     CROSS JOIN kg_documents d ON d.entity = f.value
     CROSS JOIN kg_chunks c ON c.document = d.id AND c.seq < :limit
     UNION ALL
+    SELECT f.value, c.id, 1
+    FROM json_each(:entities) f
+    CROSS JOIN kg_entities e ON e.merged_into = f.value
+    CROSS JOIN kg_documents d ON d.entity = e.id
+    CROSS JOIN kg_chunks c ON c.document = d.id AND c.seq < :limit
+    UNION ALL
     SELECT f.value, m.chunk, 0
     FROM json_each(:entities) f
     CROSS JOIN kg_mentions m ON m.entity = f.value AND m.chunk IN (
       SELECT o.chunk FROM kg_mentions o WHERE o.entity = f.value ORDER BY o.chunk LIMIT :limit)
+    UNION ALL
+    SELECT f.value, m.chunk, 0
+    FROM json_each(:entities) f
+    CROSS JOIN kg_entities e ON e.merged_into = f.value
+    CROSS JOIN kg_mentions m ON m.entity = e.id AND m.chunk IN (
+      SELECT o.chunk FROM kg_mentions o WHERE o.entity = e.id ORDER BY o.chunk LIMIT :limit)
 """
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -136,20 +137,30 @@ LISTED = """
     WHERE :merge IS NULL OR m.id = :merge)
   WHERE :statuses IS NULL OR (
     status IN (SELECT value FROM json_each(:statuses)) AND NOT (status = 'suggested' AND joined))
-  ORDER BY status = 'suggested' DESC, doubt IS NULL, doubt, kept_key, merged_key, id"""
+  ORDER BY status = 'suggested' DESC, doubt IS NULL, doubt, kept_key, merged_key, id LIMIT :limit OFFSET :offset"""
 
 
-def listed(connection: sqlite3.Connection, statuses: Iterable[str] = STATUSES) -> list[sqlite3.Row]:
-    """Rows of these statuses, the least doubtful suggestion first.
+def listed(
+    connection: sqlite3.Connection, statuses: Iterable[str] = STATUSES, limit: int = -1, offset: int = 0
+) -> list[sqlite3.Row]:
+    """Rows of these statuses, the least doubtful suggestion first; ``limit`` of them, -1 for all.
 
     A suggestion of two that are one by now, through other decisions, is left out.
     """
-    return connection.execute(LISTED, {"merge": None, "statuses": json.dumps(list(statuses))}).fetchall()
+    values = {"merge": None, "statuses": json.dumps(list(statuses)), "limit": limit, "offset": offset}
+    return connection.execute(LISTED, values).fetchall()
+
+
+def numbers(connection: sqlite3.Connection) -> dict[str, int]:
+    """How many rows ``listed`` has of each status."""
+    return dict(Counter(row["status"] for row in listed(connection)))
 
 
 def one(connection: sqlite3.Connection, merge: int) -> sqlite3.Row | None:
     """One row, by id."""
-    row: sqlite3.Row | None = connection.execute(LISTED, {"merge": merge, "statuses": None}).fetchone()
+    row: sqlite3.Row | None = connection.execute(
+        LISTED, {"merge": merge, "statuses": None, "limit": 1, "offset": 0}
+    ).fetchone()
     return row
 
 

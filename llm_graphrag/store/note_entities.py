@@ -17,6 +17,7 @@ from ..facts.identity import NamedNote, looks_like_identifier, note_names
 from ..facts.link_targets import bare
 from ..text.normalise import name_key
 from .entities import insert_entity, keys_of, put_note_aliases, rename
+from .evidence import touch
 
 
 @dataclass(slots=True)
@@ -142,6 +143,13 @@ def _point(connection: sqlite3.Connection, document: int, entity: int) -> str:
     """Make ``entity`` that of a document and return its link key. Older documents are searched for its name later."""
     connection.execute("UPDATE kg_documents SET entity = ? WHERE id = ?", [entity, document])
     connection.execute("UPDATE kg_aliases SET scanned = 0 WHERE entity = ?", [entity])
+    own = connection.execute(
+        """SELECT v.triple, v.attribute FROM kg_chunks c CROSS JOIN kg_evidence v ON v.chunk = c.id
+           WHERE c.document = ? AND v.head_key IS NULL AND v.head_entity IS NOT ?""",
+        [document, entity],
+    )
+    for triple, attribute in own.fetchall():
+        touch(connection, triple, attribute)
     connection.execute(
         """UPDATE kg_evidence SET head_entity = ?, triple = NULL, attribute = NULL
            WHERE head_key IS NULL AND head_entity IS NOT ? AND chunk IN

@@ -2,7 +2,7 @@
 
 Texts are compared as names are (normalise.name_key): folded, at word boundaries, with each
 character's place in the original kept. A name that is spelled otherwise in the text counts
-as standing there if all of its significant words do. A note's title and headings are shown
+as standing there if all of its significant words do, in one sentence. A note's title and headings are shown
 to the model and say what the note is about, so a name may stand there too; a quote may not.
 """
 
@@ -200,8 +200,14 @@ class Places:
     # -- names ------------------------------------------------------------------------
 
     def stand_in(self, number: int, names: Iterable[str]) -> bool:
-        """Whether one of the names stands in a chunk."""
-        return holds_any(self._whole[number], names)
+        """Whether one of the names stands in a chunk; spelled otherwise, in one of its sentences."""
+        return any(self._stands(number, name) for name in names)
+
+    def _stands(self, number: int, name: str) -> bool:
+        whole = self._whole[number]
+        if next(whole.find(key_of(name)), None):
+            return True
+        return holds(whole, name) and any(holds(self.slice(number, *span), name) for span in self.sentences(number))
 
     def stand_in_document(self, number: int, names: Sequence[str]) -> bool:
         """Whether one of the names stands in the document of a chunk, as far as the window shows it."""

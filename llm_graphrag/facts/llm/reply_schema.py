@@ -59,6 +59,8 @@ def checked_mode(mode: str) -> str:
 def reply_schema(schema: Template, mode: str, window_size: int, part: str = ALL) -> Schema:
     """The schema of a reply about a window of ``window_size`` chunks; ``part`` is ALL, ENTITIES or RELATIONS.
 
+    Entities that are asked for alone have a name and a type and nothing else, for the models that need two calls.
+
     Raises ValueError if the mode is unknown.
     """
     checked_mode(mode)
@@ -67,7 +69,13 @@ def reply_schema(schema: Template, mode: str, window_size: int, part: str = ALL)
     chunk = _chunk(window_size)
     lists: dict[str, Schema] = {}
     if part != RELATIONS:
-        lists["entities"] = _list(_entity(schema, bound, chunk, window_size), most)
+        entity = _entity(schema, bound)
+        if part == ALL:
+            entity |= {
+                "aliases": _list(_TEXT, MAX_ALIASES),
+                "chunks": _list(chunk, min(max(window_size, 1), MAX_ITEMS)),
+            }
+        lists["entities"] = _list(_object(entity), most)
     if part != ENTITIES:
         attributes = [item.name for item in schema.attributes] if bound else []
         relations = [item.name for item in schema.relations] if bound else []
@@ -133,15 +141,9 @@ def _chunk(window_size: int) -> Schema:
     return {"type": "integer", "minimum": 1, "maximum": max(window_size, 1)}
 
 
-def _entity(schema: Template, bound: bool, chunk: Schema, window_size: int) -> Schema:
-    return _object(
-        {
-            "name": _TEXT,
-            "type": _one_of([item.name for item in schema.entity_types] if bound else []),
-            "aliases": _list(_TEXT, MAX_ALIASES),
-            "chunks": _list(chunk, min(max(window_size, 1), MAX_ITEMS)),
-        }
-    )
+def _entity(schema: Template, bound: bool) -> dict[str, Schema]:
+    types = [item.name for item in schema.entity_types] if bound else []
+    return {"name": _TEXT, "type": _one_of(types)}
 
 
 def _attribute(entity: Schema, attribute: Schema, chunk: Schema) -> Schema:
