@@ -6,7 +6,7 @@ one thing if a document has both in one cluster; every pair that was suggested a
 (redocred_judged.jsonl), and both counts are given. Weights were fitted on half of the documents; the other half is
 measured. Besides, vaults with planted aliases and homonyms (planted_names.py), read with a model and without.
 
-``--fit`` fits the weights of facts/likeness.py anew and prints them, ``--list`` the pairs that are suggested and wrong;
+``--fit`` fits the weights of facts/doubt.py anew and prints them, ``--list`` the pairs that are suggested and wrong;
 ``--speed N`` measures how long it takes to find the candidates among N entities.
 """
 
@@ -30,7 +30,7 @@ from planted_names import FIRST, LAST, MIDDLE, TRADES, Said, plant
 from report import table, write_section
 
 from llm_graphrag.extract.commit import Committer
-from llm_graphrag.facts import likeness
+from llm_graphrag.facts.doubt import THRESHOLD, terms
 from llm_graphrag.facts.llm.reading import ModelClaim, Reading
 from llm_graphrag.knowledge_base import KnowledgeBase
 from llm_graphrag.review.merge_candidates import Candidate, candidates
@@ -58,6 +58,7 @@ class Judged:
     same: bool | None
     trap: bool = False
     annotated: bool | None = None  # what the annotation alone says
+    clustered: bool = True  # both names are in a cluster that has several
 
 
 @dataclass(frozen=True)
@@ -128,6 +129,7 @@ def redocred(documents: Sequence[dict], every: Sequence[dict], name: str, seed: 
         read(kb, stated)
         kb.embed()
         same, apart = clusters(every)
+        several = frozenset(node for pair in same for node in pair)
         found = candidates(kb.connection, kb.settings)
         there = {tuple(row) for row in kb.connection.execute("SELECT key, type FROM kg_entities")}
     judged = []
@@ -135,7 +137,7 @@ def redocred(documents: Sequence[dict], every: Sequence[dict], name: str, seed: 
         pair = frozenset((candidate.pair.kept, candidate.pair.merged))
         annotated = True if pair in same else False if pair in apart else None
         said = judgements().get(frozenset(key for key, _ in pair), annotated)
-        judged.append(Judged(name, candidate, said, annotated=annotated))
+        judged.append(Judged(name, candidate, said, annotated=annotated, clustered=pair <= several))
     return Set(name, judged, sum(pair <= there for pair in same))
 
 
@@ -208,20 +210,29 @@ def planted(seed: int, with_model: bool) -> Set:
 
 # -- scores ------------------------------------------------------------------------------------
 
-HEADER = ["set", "suggested", "one thing", "not", "precision", "as annotated", "recall", "homonyms suggested"]
+HEADER = ["set", "suggested", "one thing", "precision", "among clusters", "as annotated", "recall", "homonyms"]
 
 
 def scores(name: str, sets: Sequence[Set]) -> list[object]:
-    """A row of the table: what is suggested, how much of it is right, how much of what is one was suggested."""
+    """A row of the table: what is suggested, how much of it is right, how much of what is one was suggested.
+
+    Precision is by our reading. *Among clusters* counts only pairs of names that are annotated as some name's other
+    name, *as annotated* all that stand in one document, whether or not the annotation missed that they are one.
+    """
     judged = [item for of in sets for item in of.judged]
-    suggested = [item for item in judged if item.candidate.doubt <= likeness.THRESHOLD]
+    suggested = [item for item in judged if item.candidate.doubt <= THRESHOLD]
     right = sum(item.same is True for item in suggested)
-    traps = f"{sum(i.trap for i in suggested)} of {sum(i.trap for i in judged)}"
-    annotated = sum(item.annotated is True for item in suggested) / max(1, len(suggested))
+    clustered = [item.annotated is True for item in suggested if item.clustered]
+    annotated = [item.annotated for item in suggested if item.annotated is not None]
     return [
-        name, len(suggested), right, len(suggested) - right, f"{right / max(1, len(suggested)):.3f}",
-        f"{annotated:.3f}", f"{right / sum(of.positives for of in sets):.3f}", traps,
+        name, len(suggested), right, _share(right, len(suggested)), _share(sum(clustered), len(clustered)),
+        _share(sum(annotated), len(annotated)), _share(right, sum(of.positives for of in sets)),
+        f"{sum(i.trap for i in suggested)} of {sum(i.trap for i in judged)} suggested",
     ]  # fmt: skip
+
+
+def _share(part: int, whole: int) -> str:
+    return f"{part / whole:.3f}" if whole else "—"
 
 
 def mistakes(sets: Sequence[Set]) -> Iterator[str]:
@@ -229,7 +240,7 @@ def mistakes(sets: Sequence[Set]) -> Iterator[str]:
     for of in sets:
         for item in of.judged:
             c = item.candidate
-            if c.doubt <= likeness.THRESHOLD and item.same is not True:
+            if c.doubt <= THRESHOLD and item.same is not True:
                 yield f"{of.name}: {item.same} {c.doubt:.3f} {c.pair.kept} {c.pair.merged} {c.signals}"
 
 
@@ -257,9 +268,9 @@ def fit(groups: Sequence[Sequence[Set]]) -> dict[str, float]:
     share = numpy.concatenate([numpy.full(len(items), min(map(len, judged)) / len(items)) for items in judged])
     every = [item for items in judged for item in items]
     names = sorted(PRIOR.keys() - set(FIXED))
-    all_terms = [likeness.terms(item.candidate.signals) for item in every]
-    rows = numpy.array([[terms.get(name, 0.0) for name in names] for terms in all_terms])
-    given = numpy.array([math.fsum(PRIOR[name] * terms.get(name, 0.0) for name in FIXED) for terms in all_terms])
+    numbers = [terms(item.candidate.signals) for item in every]
+    rows = numpy.array([[row.get(name, 0.0) for name in names] for row in numbers])
+    given = numpy.array([math.fsum(PRIOR[name] * row.get(name, 0.0) for name in FIXED) for row in numbers])
     wanted = numpy.array([float(item.same is True) for item in every])
     start = numpy.array([PRIOR[name] for name in names])
     weights = start.copy()

@@ -103,18 +103,22 @@ class KnowledgeBase:
         report = add(
             self.connection, self.settings, options or Options(), rows or RowOptions(), paths, progress or silent
         )
-        return self._embed_new(report, progress)
+        return self._follow(report, progress)
 
     def add_text(self, text: bytes, name: str, options: Options | None = None) -> Report:
         """Read one text under a name."""
-        return self._embed_new(self._ingest(options, None).text(text, name), None)
+        return self._follow(self._ingest(options, None).text(text, name), None)
 
-    def _embed_new(self, report: Report, progress: Progress | None) -> Report:
-        """Give what is new its vectors. The notes are in the file whatever becomes of this: it only warns."""
+    def _follow(self, report: Report, progress: Progress | None) -> Report:
+        """Weigh proposals anew and give what is new its vectors. The notes are in the file whatever becomes of this."""
         from .index.encoders import EncoderError
+        from .review.proposals import recount
         from .sources.report import Remark
 
-        if not report.totals or not self.settings.embedding_model:  # a dry run has no totals
+        if not report.totals:  # a dry run
+            return report
+        recount(self.connection, self.settings)
+        if not self.settings.embedding_model:
             return report
         try:
             report.totals["vectors"] = self.embed(progress=progress).made
@@ -152,9 +156,11 @@ class KnowledgeBase:
     def remove(self, names: Sequence[str]) -> list[str]:
         """Remove documents by uri, or whole sources by name or folder; returns the uris removed."""
         from .index.embed import remove_gone
+        from .review.proposals import recount
         from .sources.remove import remove
 
         removed = remove(self.connection, self.settings, names)
+        recount(self.connection, self.settings)
         remove_gone(self.connection)
         return removed
 
@@ -332,11 +338,10 @@ class KnowledgeBase:
         return schema.current(self.connection)
 
     def use_schema(self, template: Template, actor: str, note: str = "") -> dict[str, Any]:
-        """Make a template the schema; returns the diff. Documents are read again at the next ``add``."""
-        from .sources.ingest import utc_now
-        from .store import schema
+        """Make a template the schema; returns the diff. Notes are read again at the next ``add``, kept replies now."""
+        from .review import schema
 
-        return schema.use(self.connection, template, actor, utc_now(), note)
+        return schema.use(self.connection, self.settings, template, actor, note).diff
 
     @property
     def settings(self) -> settings_module.Settings:

@@ -152,6 +152,20 @@ DAMAGE: dict[str, tuple[Sequence[str], str, str, str]] = {
         ["UPDATE kg_aliases SET key = 'x' WHERE name = 'M. Holt'"],
         "kg_aliases", "SELECT id FROM kg_aliases WHERE name = 'M. Holt'", "its key is 'x', its name 'M. Holt'",
     ),
+    "entities that are joined without a decision": (
+        ["UPDATE kg_entities SET merged_into = (SELECT id FROM kg_entities WHERE name = 'Otto') WHERE name = 'Mira'"],
+        "kg_entities", "SELECT id FROM kg_entities WHERE name = 'Mira'", "decided was into none",
+    ),
+    "a merge that is not in force": (
+        ["""INSERT INTO kg_merges(kept_key, kept_type, merged_key, merged_type, reason, status, decided_by, decided_at)
+            VALUES ('otto', '', 'pia quist', '', 'x', 'approved', 'me', 'today')"""],
+        "kg_entities", "SELECT id FROM kg_entities WHERE name = 'Pia Quist'", "merged into None, decided was into",
+    ),
+    "a merge that nobody has decided": (
+        ["""INSERT INTO kg_merges(id, kept_key, kept_type, merged_key, merged_type, reason, status)
+            VALUES (7, 'otto', '', 'nobody', '', 'x', 'approved')"""],
+        "kg_merges", "SELECT 7", "nobody has decided that",
+    ),
     "a counter of an entity": (
         ["UPDATE kg_counts SET n = 99 WHERE kind = 'facts' AND item ="
          " (SELECT id FROM kg_entities WHERE name = 'Mira')"],
@@ -188,7 +202,7 @@ def test_every_check_is_tested() -> None:
     messages = [message for _, message, _ in (*FACT_CHECKS, *ENTITY_CHECKS)]
     tested = [damage[3] for damage in DAMAGE.values()]
     assert [message for message in messages if not any(part in message for part in tested)] == []
-    assert len(CHECKS) == 9  # file, full text, chunks, quotes, mentions, facts, entities, keys, counts
+    assert len(CHECKS) == 10  # file, full text, chunks, quotes, mentions, facts, entities, keys, merges, counts
 
 
 def test_damage_of_the_file_itself(kb: KnowledgeBase, vault: Vault) -> None:

@@ -356,3 +356,12 @@ def test_a_reply_that_is_cut_off_is_asked_for_in_two_halves(kb: KnowledgeBase, t
     assert len(model.calls) == 7
     assert len(model_facts(kb)) == 24
     assert kb.check() == []
+
+
+def test_a_report_as_json_counts_what_was_dropped(kb: KnowledgeBase, tmp_path: Path, scripted: Make) -> None:
+    from llm_graphrag.cli.extract_printer import as_dict
+
+    kb.add([write(tmp_path / "v", notes(1))])
+    wrong = {"head": "Mira", "relation": "adores", "tail": "Otto", "chunk": 1, "quote": "", "confidence": 1}
+    scripted(lambda prompt, system: json.dumps({**reading(prompt), "triples": [wrong]}))
+    assert json.loads(json.dumps(as_dict(extract(kb))))["dropped"] == {"unknown relation": 1}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import getpass
 import os
 import sys
 from pathlib import Path
@@ -12,6 +11,7 @@ import click
 
 from ..facts.template import load_template
 from ..sources.files import printable
+from .decision_options import user_name
 from .options import database_option, errors_in_one_line, json_option, open_knowledge_base, print_json
 
 REASONS = 12  # reasons for dropping that status prints
@@ -68,7 +68,7 @@ def init(
     with open_knowledge_base(database, readonly=False, create=True) as kb:
         kb.set(**{name: value for name, value in values.items() if value is not None})
         if schema:
-            kb.use_schema(schema, getpass.getuser())
+            kb.use_schema(schema, user_name())
         recount(kb.connection, kb.settings)
     click.echo(f"{database} is up to date." if there else f"Made {database}.")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import asdict
+from dataclasses import asdict, fields, is_dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -23,6 +23,19 @@ if TYPE_CHECKING:
 
 REASONS = 8  # reasons for dropping that are printed
 LINES = 10  # lines of a file that were skipped
+
+
+def as_dict(report: Any) -> dict[str, Any]:
+    """A report as JSON; ``dataclasses.asdict`` takes a Counter apart on some Pythons."""
+    return {field.name: _plain(getattr(report, field.name)) for field in fields(report)}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Counter):
+        return dict(value)
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    return as_dict(value) if is_dataclass(value) else value
 
 
 def print_estimate(estimate: Estimate, reader: Any, as_json: bool, err: bool) -> None:
@@ -50,7 +63,7 @@ def print_estimate(estimate: Estimate, reader: Any, as_json: bool, err: bool) ->
 def print_report(kb: KnowledgeBase, report: Report, as_json: bool) -> None:
     totals = kb.totals()
     if as_json:
-        print_json({**asdict(report), "totals": totals})
+        print_json({**as_dict(report), "totals": totals})
         return
     if not report.windows:
         click.echo("There is nothing new to read.")
@@ -80,7 +93,7 @@ def print_report(kb: KnowledgeBase, report: Report, as_json: bool) -> None:
 
 def print_replayed(report: Replayed, as_json: bool) -> None:
     if as_json:
-        print_json(asdict(report))
+        print_json(as_dict(report))
         return
     click.echo(f"Replies: {report.windows:,} read anew, {report.failed:,} of them unusable. Kept: {report.kept:,}.")
     _print_dropped(report.dropped, report.wishes)
@@ -88,7 +101,7 @@ def print_replayed(report: Replayed, as_json: bool) -> None:
 
 def print_exported(report: Exported, path: str, model: str, as_json: bool) -> None:
     if as_json:
-        print_json({"file": path if report.windows else None, "model": model, **asdict(report)})
+        print_json({"file": path if report.windows else None, "model": model, **as_dict(report)})
         return
     if report.windows:
         cost = "its price is not known" if report.cost is None else shown(report.cost, "usd")
@@ -105,7 +118,7 @@ def print_exported(report: Exported, path: str, model: str, as_json: bool) -> No
 
 def print_imported(report: Imported, as_json: bool) -> None:
     if as_json:
-        print_json(asdict(report))
+        print_json(as_dict(report))
         return
     counts = [
         (report.done, "read"), (report.failed, "failed"), (report.halved, "did not fit and will be asked in halves"),
@@ -145,7 +158,7 @@ def _print_dropped(dropped: Counter[str], wishes: int) -> None:
         reasons = ", ".join(f"{number:,} {reason}" for reason, number in dropped.most_common(REASONS))
         click.echo(f"Not kept: {reasons}.")
     if wishes:
-        click.echo(f"Types the model would have liked to have: {wishes:,} times.")
+        click.echo(f"Types the model would have liked to have: {wishes:,} times; see llm graphrag proposals list.")
 
 
 def _print_errors(errors: Counter[str]) -> None:

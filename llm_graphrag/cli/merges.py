@@ -35,7 +35,10 @@ def merges() -> None:
 @json_option
 @errors_in_one_line
 def suggest(limit: int | None, database: Path, as_json: bool) -> None:
-    """Look for entities whose names are alike, and that nothing keeps apart.
+    """Look for entities that may be one.
+
+    Their names have to be alike: another spelling, initials, an acronym, a plural, a
+    slip of the pen. What else is known of them counts for or against it.
 
     Earlier suggestions that nobody decided on are replaced. Pairs that were rejected
     are not suggested again. No model is asked.
@@ -53,8 +56,10 @@ def suggest(limit: int | None, database: Path, as_json: bool) -> None:
         rows = listed(kb.connection, ["suggested"])
     if as_json:
         print_json([printer.described(row) for row in rows])
-    else:
+    elif rows:
         printer.print_list(rows, {}, {"suggested"})
+    else:
+        click.echo("No two entities are named so much alike that they may be one.")
 
 
 @merges.command(name="list")
@@ -64,7 +69,7 @@ def suggest(limit: int | None, database: Path, as_json: bool) -> None:
 @json_option
 @errors_in_one_line
 def list_(status: tuple[str, ...], limit: int, database: Path, as_json: bool) -> None:
-    """List pairs, those that wait for a decision unless --status says otherwise.
+    """List pairs that wait for a decision, or others.
 
     \b
     Examples:
@@ -92,7 +97,9 @@ def list_(status: tuple[str, ...], limit: int, database: Path, as_json: bool) ->
 @json_option
 @errors_in_one_line
 def show(merge: int, database: Path, as_json: bool) -> None:
-    """Show both entities of a pair: where they are named, what is stated of them, what a merge would join.
+    """Show both entities of a pair, side by side.
+
+    Where they are named, what is stated of them, and what a merge would join.
 
     \b
     Examples:
@@ -113,7 +120,9 @@ def show(merge: int, database: Path, as_json: bool) -> None:
 @click.argument("ids", nargs=-1, required=True, type=int, metavar="MERGE...")
 @decision_options
 def approve(ids: tuple[int, ...], note: str, actor: str, database: Path, as_json: bool) -> None:
-    """Join the entities of these pairs; all of them, or none if one cannot be.
+    """Join the entities of these pairs.
+
+    All of them, or none if one cannot be joined.
 
     \b
     Examples:
@@ -127,7 +136,7 @@ def approve(ids: tuple[int, ...], note: str, actor: str, database: Path, as_json
 @click.argument("ids", nargs=-1, required=True, type=int, metavar="MERGE...")
 @decision_options
 def reject(ids: tuple[int, ...], note: str, actor: str, database: Path, as_json: bool) -> None:
-    """Say that the entities of these pairs are never to be joined.
+    """Never join the entities of these pairs.
 
     They are not suggested again, nor joined by way of others.
 
@@ -143,7 +152,9 @@ def reject(ids: tuple[int, ...], note: str, actor: str, database: Path, as_json:
 @click.argument("ids", nargs=-1, required=True, type=int, metavar="MERGE...")
 @decision_options
 def undo(ids: tuple[int, ...], note: str, actor: str, database: Path, as_json: bool) -> None:
-    """Take the last decision on these pairs back: facts are what they would be without it.
+    """Take the last decision on these pairs back.
+
+    Facts are then what they would be without it.
 
     \b
     Examples:
@@ -170,7 +181,9 @@ def by_hand(
     database: Path,
     as_json: bool,
 ) -> None:
-    """Join any two entities by their names: MERGED into KEPT, whose name is shown.
+    """Join any two entities by their names.
+
+    MERGED goes into KEPT, whose name is shown from then on. Any of their names will do.
 
     \b
     Examples:
@@ -198,12 +211,47 @@ def by_hand(
 
 
 @merges.command()
+@click.argument("name")
+@click.argument("half")
+@click.argument("documents", nargs=-1, required=True, metavar="DOCUMENT...")
+@click.option("--type", "type_", help="Type of NAME, where several entities have it ('' for none).")
+@decision_options
+def split(
+    name: str,
+    half: str,
+    documents: tuple[str, ...],
+    type_: str | None,
+    note: str,
+    actor: str,
+    database: Path,
+    as_json: bool,
+) -> None:
+    """Split a name that is two.
+
+    In these documents (their uris), NAME is somebody else, who is shown as HALF from
+    then on. What they say under that name goes there, also after they are edited.
+
+    \b
+    Examples:
+      llm graphrag merges split "Li Wei" "Li Wei (South Mill)" notes/south.md
+    """
+    from ..review.splits import split as decide
+
+    with open_knowledge_base(database, readonly=False) as kb:
+        done = decide(kb.connection, kb.settings, name, half, documents, type_=type_, actor=actor, note=note)
+    if as_json:
+        print_json(printer.decided(done))
+    else:
+        printer.print_decided([done])
+
+
+@merges.command()
 @click.option("--limit", type=click.IntRange(1), default=50, show_default=True, help="How many, the newest first.")
 @database_option
 @json_option
 @errors_in_one_line
 def log(limit: int, database: Path, as_json: bool) -> None:
-    """List what was decided about merges, by whom and when, the newest first.
+    """List what was decided, the newest first.
 
     \b
     Examples:

@@ -123,6 +123,8 @@ def print_decided(done: Sequence[Decided]) -> None:
             click.echo(f"Taken back: {printable(item.subject)} is {item.status} again.{_change(item.facts)}")
         elif item.action == "approve":
             click.echo(f"Joined: {printable(item.subject)}.{_change(item.facts)}")
+        elif item.action == "split":
+            click.echo(f"Split: {printable(item.subject.replace(' = ', ' and '))} are two.")
         else:
             click.echo(f"Never to be joined: {printable(item.subject)}.")
     if any(item.action != "undo" for item in done):

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ..facts.llm.reply import ReplyError
+from ..facts.template import Template
 from ..ledger import Ledger, Reservation, estimate_prompt_tokens
 from ..models import ModelError, find_model
 from ..prices import price_of
@@ -69,7 +70,7 @@ class Import:
         self.committer, self.any_model = committer, any_model
         self.ledger = Ledger(committer.connection, "")
         self.report = Imported()
-        self.template, self.version = schema.current(self.connection), schema.version(self.connection)
+        self._schemas: dict[int, Template] = {}
         self._calls = {call.custom_id: call for call in batches.calls(self.connection)}
         self._names: dict[str, str] = {}
 
@@ -165,7 +166,8 @@ class Import:
             return
         changed = batches.changed(self.connection, extraction)
         try:
-            kind, reading = judge(reply, window, self.template, extractions.mode(self.connection, extraction))
+            asked = self._asking(extraction)
+            kind, reading = judge(reply, window, self._schema(asked.schema_version), asked.mode)
         except ReplyError as error:
             self.committer.failed(extraction, str(error), reply, utc_now())
             self.report.failed += 1
@@ -173,13 +175,19 @@ class Import:
             return
         self.report.changed += changed
         if kind == CUT or reading is None:
-            extractions.halve(self.connection, extraction, self._asking(extraction))
+            extractions.halve(self.connection, extraction, asked)
             self.report.halved += 1
             return
-        self.report.kept += self.committer.done(extraction, reading, reply, self.version, utc_now())
+        self.report.kept += self.committer.done(extraction, reading, reply, asked.schema_version, utc_now())
         self.report.done += 1
         self.report.dropped.update(item.reason for item in reading.dropped)
         self.report.wishes += len(reading.wishes)
+
+    def _schema(self, version: int) -> Template:
+        """The schema under which a window was asked about; what has changed since is up to the committer."""
+        if version not in self._schemas:
+            self._schemas[version] = schema.at(self.connection, version).template
+        return self._schemas[version]
 
     def _asking(self, extraction: int) -> Asking:
         row = self.connection.execute(

@@ -53,11 +53,11 @@ ENTITIES_OF_CHUNKS = """
     LEFT JOIN kg_counts n ON n.kind = 'chunks' AND n.item = +b.id
 """
 CHUNKS_OF_ENTITIES = """
-    SELECT DISTINCT f.value AS entity, m.chunk AS chunk, 0 AS own
+    SELECT f.value AS entity, m.chunk AS chunk, 0 AS own
     FROM json_each(:nodes) f
     CROSS JOIN kg_mentions m ON m.entity = f.value
-    UNION ALL
-    SELECT DISTINCT f.value, m.chunk, 0
+    UNION
+    SELECT f.value, m.chunk, 0
     FROM json_each(:nodes) f
     CROSS JOIN kg_entities e ON e.merged_into = f.value
     CROSS JOIN kg_mentions m ON m.entity = e.id

@@ -11,7 +11,8 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from ..facts.likeness import CLOSE, PARTS, REASONS, THRESHOLD, Likeness, Signals, doubt, likeness
+from ..facts.doubt import THRESHOLD, Signals, doubt
+from ..facts.likeness import CLOSE, PARTS, REASONS, Likeness, likeness
 from ..facts.merges import Node, Pair, groups
 from ..facts.name_blocks import pairs
 from ..facts.name_forms import Form, form
@@ -70,6 +71,7 @@ class _Entities:
     keys: list[str]
     forms: list[Form]
     own: list[bool]  # whether it is the name that the entity is shown by
+    turned: set[int]  # entities shown by a name like 'Ruiz, Ana'
 
 
 def candidates(connection: sqlite3.Connection, settings: Settings) -> list[Candidate]:
@@ -97,7 +99,7 @@ def suggest(connection: sqlite3.Connection, settings: Settings, limit: int | Non
 
 
 def _entities(connection: sqlite3.Connection) -> _Entities:
-    found = _Entities({}, {}, [], [], [], [])
+    found = _Entities({}, {}, [], [], [], [], set())
     for entity, key, type_, root, name, kind, alias_key in connection.execute(NAMES):
         found.nodes[entity] = (key, type_)
         if root is not None:
@@ -106,6 +108,8 @@ def _entities(connection: sqlite3.Connection) -> _Entities:
         found.keys.append(alias_key)
         found.forms.append(form(name))
         found.own.append(kind == "name")
+        if kind == "name" and found.forms[-1].comma:
+            found.turned.add(entity)
     return found
 
 
@@ -216,7 +220,7 @@ def _kept_first(entities: _Entities, known: Known, pair: Ids, kind: Likeness) ->
     """The entity to keep, then the other: the one with a note, with a type, with the longer name, the better known."""
 
     def weight(entity: int) -> tuple[bool, bool, bool, int]:
-        short = kind.short is not None and pair[kind.short] == entity
+        short = entity in entities.turned or (kind.short is not None and pair[kind.short] == entity)
         mentions = len(known.places.get(entity, ()))
         facts = known.facts.get(entities.roots.get(entity, entity), 0)
         return (entity in known.notes, entities.nodes[entity][1] != "", not short, mentions + facts)

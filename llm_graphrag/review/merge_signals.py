@@ -15,7 +15,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..facts.likeness import contradict
+from ..facts.doubt import contradict
 from ..index.vectors import open_vectors
 
 __all__ = ["HUB", "Known", "read"]

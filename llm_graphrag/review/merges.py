@@ -14,11 +14,12 @@ from dataclasses import dataclass
 from ..facts.merges import Node, Pair, groups, separated
 from ..settings import Settings
 from ..sources.ingest import utc_now
-from ..store import counts, decisions, joining, merges
+from ..store import counts, decisions, joining, merges, splits
 from ..store.connection import transaction
 from ..store.entities import Names
 from ..store.merges import APPROVED, REJECTED, SUGGESTED, UNDONE
 from ..store.settle import Settlement
+from ..store.splits import SPLIT
 from ..text.normalise import name_key
 from .proposals import ReviewError, StaleError
 
@@ -45,7 +46,7 @@ class Decided:
     """What a decision changed: ``status`` is the pair's now, ``before`` what it was."""
 
     merge: int
-    action: str  # approve, reject, undo
+    action: str  # approve, reject, undo, split
     subject: str
     status: str
     before: str
@@ -72,13 +73,13 @@ def approve(
         row = _waiting(connection, merge, expected)
         _refuse_what_was_rejected(connection, row)
         done = _decide(connection, row, "approve", APPROVED, actor, note)
-        after = _row(connection, merge)
+        after = row_of(connection, merge)
         if not after["joined"]:
             gone = [after[f"{end}_name"] for end in ("kept", "merged") if after[f"{end}_id"] is None]
             why = (
                 f"there is no {gone[0]!r} here any more" if gone else "they are entities of one name and several types"
             )
-            raise ReviewError(f"{_subject(row)} cannot be joined: {why}.")
+            raise ReviewError(f"{subject(row)} cannot be joined: {why}.")
     return done
 
 
@@ -94,9 +95,9 @@ def reject(
     """Say that the two entities of a pair are never to be joined. Raises as ``approve``; ReviewError if they are."""
     with transaction(connection):
         row = _waiting(connection, merge, expected)
-        if row["joined"] or separated(merges.decided_pairs(connection, APPROVED), [_pair(row)]):
+        if row["joined"] or separated(merges.decided_pairs(connection, APPROVED), [pair_of(row)]):
             raise ReviewError(
-                f"{_subject(row)} are joined, by merge {_through(connection, _pair(row))}. Take that back first: "
+                f"{subject(row)} are joined, by merge {through(connection, pair_of(row))}. Take that back first: "
                 "llm graphrag merges undo ID"
             )
         return _decide(connection, row, "reject", REJECTED, actor, note)
@@ -113,18 +114,19 @@ def undo(
 ) -> Decided:
     """Take the last decision on a pair back: its status is again what it was before. Raises ReviewError if none is."""
     with transaction(connection):
-        row = _row(connection, merge, expected)
+        row = row_of(connection, merge, expected)
         last = decisions.standing(connection, KIND, merge)
         if last is None:
-            raise ReviewError(f"Nothing was decided about {_subject(row)} that could be taken back.")
+            raise ReviewError(f"Nothing was decided about {subject(row)} that could be taken back.")
         now = utc_now()
         merges.set_status(connection, merge, last["before"])
         by = decisions.record(
-            connection, kind=KIND, item=merge, subject=_subject(row), action="undo", before=row["status"],
+            connection, kind=KIND, item=merge, subject=subject(row), action="undo", before=row["status"],
             actor=actor, at=now, detail={"of": last["id"]}, note=note,
         )  # fmt: skip
         decisions.mark_undone(connection, last["id"], by)
-        return _settled(connection, row, "undo")
+        held = splits.keys_held(connection, row["merged_key"], row["merged_type"]) if last["action"] == SPLIT else None
+        return settled(connection, row, "undo", held)
 
 
 def merge(
@@ -144,9 +146,9 @@ def merge(
     """
     with transaction(connection):
         id_, pair = _by_hand(connection, kept, kept_type, merged, merged_type)
-        row = _row(connection, id_)
+        row = row_of(connection, id_)
         if row["joined"]:
-            raise ReviewError(f"{_subject(row)} are joined already, by merge {_through(connection, pair)}.")
+            raise ReviewError(f"{subject(row)} are joined already, by merge {through(connection, pair)}.")
         if row["status"] in WAITING:
             merges.turn(connection, id_, pair)
         return approve(connection, settings, id_, actor=actor, note=note)
@@ -187,31 +189,31 @@ def decide_all(
 # -- what all of them need ---------------------------------------------------------------
 
 
-def _row(connection: sqlite3.Connection, merge: int, expected: str | None = None) -> sqlite3.Row:
+def row_of(connection: sqlite3.Connection, merge: int, expected: str | None = None) -> sqlite3.Row:
     row = merges.one(connection, merge)
     if row is None:
         raise ReviewError(f"There is no merge {merge}. See: llm graphrag merges list")
     if expected is not None and row["status"] != expected:
         who = f" by {row['decided_by']}" if row["decided_by"] else ""
-        raise StaleError(f"{_subject(row)} has become {row['status']}{who} since you looked. Look again, then decide.")
+        raise StaleError(f"{subject(row)} has become {row['status']}{who} since you looked. Look again, then decide.")
     return row
 
 
 def _waiting(connection: sqlite3.Connection, merge: int, expected: str | None) -> sqlite3.Row:
-    row = _row(connection, merge, expected)
+    row = row_of(connection, merge, expected)
     if row["status"] not in WAITING:
         raise StaleError(
-            f"{_subject(row)} was {row['status']} by {row['decided_by']} on {row['decided_at']}. "
+            f"{subject(row)} was {row['status']} by {row['decided_by']} on {row['decided_at']}. "
             f"To decide anew, take that back: llm graphrag merges undo {merge}"
         )
     return row
 
 
-def _pair(row: sqlite3.Row) -> Pair:
+def pair_of(row: sqlite3.Row) -> Pair:
     return Pair((row["kept_key"], row["kept_type"]), (row["merged_key"], row["merged_type"]))
 
 
-def _subject(row: sqlite3.Row) -> str:
+def subject(row: sqlite3.Row) -> str:
     return f"{_named(row, 'kept')} = {_named(row, 'merged')}"
 
 
@@ -226,38 +228,46 @@ def _decide(
     now = utc_now()
     merges.set_status(connection, row["id"], status, actor, now)
     decisions.record(
-        connection, kind=KIND, item=row["id"], subject=_subject(row), action=action, before=row["status"],
+        connection, kind=KIND, item=row["id"], subject=subject(row), action=action, before=row["status"],
         actor=actor, at=now, note=note,
     )  # fmt: skip
-    return _settled(connection, row, action)
+    return settled(connection, row, action)
 
 
-def _settled(connection: sqlite3.Connection, row: sqlite3.Row, action: str) -> Decided:
-    """Bring entities, facts and counters in step with the decisions; ``row`` is the pair as it was before."""
+def settled(
+    connection: sqlite3.Connection, row: sqlite3.Row, action: str, held: tuple[set[str], set[str]] | None = None
+) -> Decided:
+    """Bring entities, facts and counters in step with the decisions; ``row`` is the pair as it was before.
+
+    ``held`` are keys of names and links that may mean another entity than before.
+    """
     before = counts.facts(connection)
     settlement = Settlement(connection, Names(connection))
+    if held:
+        settlement.keys |= held[0]
+        settlement.document_keys |= held[1]
     joining.touch_keys(connection, [row["kept_key"], row["merged_key"]])
     settlement.finish()
     counts.recount_facets(connection)
-    status = _row(connection, row["id"])["status"]
+    status = row_of(connection, row["id"])["status"]
     return Decided(
-        row["id"], action, _subject(row), status, row["status"], row["kept_name"], row["merged_name"],
+        row["id"], action, subject(row), status, row["status"], row["kept_name"], row["merged_name"],
         counts.facts(connection) - before,
     )  # fmt: skip
 
 
 def _refuse_what_was_rejected(connection: sqlite3.Connection, row: sqlite3.Row) -> None:
     rejected = merges.decided_pairs(connection, REJECTED)
-    against = separated([*merges.decided_pairs(connection, APPROVED), _pair(row)], rejected)
+    against = separated([*merges.decided_pairs(connection, APPROVED), pair_of(row)], rejected)
     if against is not None:
-        other = _row(connection, rejected[against])
+        other = row_of(connection, rejected[against])
         raise ReviewError(
-            f"To join {_subject(row)} would join {_subject(other)} too, which {other['decided_by']} rejected on "
+            f"To join {subject(row)} would join {subject(other)} too, which {other['decided_by']} rejected on "
             f"{other['decided_at']}. Take that back first: llm graphrag merges undo {other['id']}"
         )
 
 
-def _through(connection: sqlite3.Connection, pair: Pair) -> str:
+def through(connection: sqlite3.Connection, pair: Pair) -> str:
     """The approved merges of the groups that the ends of a pair are in, as a list of ids."""
     approved = merges.decided_pairs(connection, APPROVED)
     stands_for = groups(approved)
@@ -273,7 +283,7 @@ def _by_hand(
     connection: sqlite3.Connection, kept: str, kept_type: str | None, merged: str, merged_type: str | None
 ) -> tuple[int, Pair]:
     """The row about two entities that a person names, made if there is none; and the pair as they name it."""
-    keeping, going = _called(connection, kept, kept_type), _called(connection, merged, merged_type)
+    keeping, going = called(connection, kept, kept_type), called(connection, merged, merged_type)
     if keeping["id"] == going["id"]:
         raise ReviewError(f"{kept!r} and {merged!r} are names of one entity, {keeping['name']!r}.")
     pair = Pair((keeping["key"], keeping["type"]), (going["key"], going["type"]))
@@ -281,7 +291,7 @@ def _by_hand(
     return merges.put(connection, pair, BY_HAND, None, UNDONE) if id_ is None else id_, pair
 
 
-def _called(connection: sqlite3.Connection, name: str, type_: str | None) -> sqlite3.Row:
+def called(connection: sqlite3.Connection, name: str, type_: str | None) -> sqlite3.Row:
     rows = merges.called(connection, name_key(name), type_)
     if not rows:
         of = "" if type_ is None else f" of type {type_!r}" if type_ else " without a type"

@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from ..facts.link_targets import Candidate, bare, choose
-from . import changes, counts, history, joining, note_entities
+from . import changes, counts, history, joining, note_entities, splits
 from .entities import Names
 from .entity_state import adopt_types, delete, own_keys, restate, undeclared_keys, unsupported
 from .evidence import put_link_mention, touch
@@ -45,11 +45,11 @@ class Settlement:
     run: history.Run = field(default_factory=history.Run)  # to which the changes are written in the log
 
     def __post_init__(self) -> None:
+        history.watch(self.connection)
         self.connection.execute(
             "CREATE TEMP TABLE IF NOT EXISTS touched(kind TEXT, id INTEGER, PRIMARY KEY (kind, id)) WITHOUT ROWID"
         )
         joining.watch(self.connection)
-        history.watch(self.connection)
 
     def assign_notes(self, keys: Iterable[str]) -> None:
         """Name the entities of notes whose group keys are ``keys``; their old and new names may mean something else."""
@@ -68,6 +68,7 @@ class Settlement:
             self._resolve(typed)  # what a model had typed is an entity of its own again: untyped names may mean it
         self._resolve_mentions()
         self._scan_again()
+        self._split()
         self._aggregate()
         self.entities |= self.lost
         keys = self.keys | own_keys(self.connection, self.entities)
@@ -82,6 +83,12 @@ class Settlement:
         self.evidence.clear()
         self.entities.clear()
         self.lost.clear()
+
+    def _split(self) -> None:
+        """What a person has said to mean somebody else in some documents, does."""
+        won, lost = splits.apply(self.connection, self.names, self._move)
+        self.entities |= won
+        self.lost |= lost
 
     def _sweep(self) -> None:
         """Delete what nothing supports any more; what was merged into it is on its own until ``_join``."""

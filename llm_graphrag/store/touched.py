@@ -66,7 +66,12 @@ CLEAR = (
 
 
 def watch(connection: sqlite3.Connection) -> None:
-    """From now on, note how what is changed was before."""
+    """From now on, note how what is changed was before. Called first on a connection, it keeps temporary tables in memory.
+
+    On disk, every statement that fires a trigger would write a journal of its own.
+    """
+    if not connection.in_transaction and not _one(connection, "SELECT count(*) FROM sqlite_temp_master"):
+        connection.execute("PRAGMA temp_store = MEMORY")
     for statement in WATCH:
         connection.execute(statement)
 

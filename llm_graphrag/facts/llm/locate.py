@@ -16,8 +16,9 @@ from itertools import islice
 
 from ...text.normalise import name_key
 from .ends import End
+from .folded import Folded, holds_any, holds_value
 from .names import short_forms, significant_words, stem
-from .places import BEGINNING, Folded, Places, Spot, holds_any, holds_value
+from .places import BEGINNING, Places, Spot
 
 __all__ = ["Locator", "Value"]
 

@@ -1,0 +1,1 @@
+"""Taking a knowledge base, or a part of it, elsewhere and bringing it back."""
