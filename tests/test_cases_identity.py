@@ -5,9 +5,20 @@ from __future__ import annotations
 import unicodedata
 
 from conftest import Vault
-from rows import entities, facts, targets
+from fake_reading import ASKING, give_schema
+from rows import entities, facts, natural, targets
 
+from llm_graphrag.extract.commit import Committer
+from llm_graphrag.facts.llm.reading import ModelClaim, Reading
 from llm_graphrag.knowledge_base import KnowledgeBase
+from llm_graphrag.review import merges
+from llm_graphrag.review.merge_candidates import suggest
+from llm_graphrag.review.merge_details import listed
+from llm_graphrag.review.splits import split
+from llm_graphrag.sources.ingest import reparse, silent
+from llm_graphrag.sources.writer import Writer
+from llm_graphrag.store import extractions
+from llm_graphrag.store.connection import transaction
 
 
 def linked(kb: KnowledgeBase, note: str = "n") -> list[str]:
@@ -20,6 +31,35 @@ def spellings(kb: KnowledgeBase, key: str) -> list[str]:
         "SELECT a.name FROM kg_aliases a JOIN kg_entities e ON e.id = a.entity WHERE e.key = ? ORDER BY a.name", [key]
     )
     return [row[0] for row in rows]
+
+
+def suggested(kb: KnowledgeBase) -> dict[frozenset[str], str]:
+    """The pairs of names that are suggested to be one, with the reason that is given."""
+    suggest(kb.connection, kb.settings)
+    rows = listed(kb.connection, ["suggested"])
+    return {frozenset((row.kept, row.merged)): row.reason.partition("; ")[0] for row in rows}
+
+
+def read(kb: KnowledgeBase, *typed: tuple[str, str, str]) -> None:
+    """Have a model say (in the note with this path) that a name is of a type."""
+    give_schema(kb)
+    with transaction(kb.connection):
+        waiting = extractions.pending(kb.connection)
+        ids = extractions.plan(kb.connection, [[chunk] for chunk in waiting], ASKING)
+    committer = Committer(kb.connection)
+    for id_, chunk in zip(ids, waiting, strict=True):
+        row = kb.connection.execute(
+            "SELECT c.text, d.path FROM kg_chunks c JOIN kg_documents d ON d.id = c.document WHERE c.id = ?",
+            [chunk.chunk],
+        ).fetchone()
+        claims = [
+            ModelClaim("type", name, type_, "type", type_, "", 1, row["text"].index(name),
+                       row["text"].index(name) + len(name))
+            for path, name, type_ in typed
+            if path == row["path"]
+        ]  # fmt: skip
+        committer.done(id_, Reading(tuple(claims)), "{}", 1, "")
+    Writer(kb.connection, kb.settings).finish(silent, reparse)
 
 
 # -- 055: direction marks, joiners, width ----------------------------------------------
@@ -166,4 +206,112 @@ def test_058_case_tells_homonyms_apart(vault: Vault, kb: KnowledgeBase) -> None:
     )
     kb.add([folder])
     assert targets(kb) == {"[[Plum]]": "firms/Plum.md", "[[plum]]": "food/plum.md"}
+    assert kb.check() == []
+
+
+# -- what is suggested, and only suggested --------------------------------------------------------
+
+
+def test_055_letters_that_differ_are_suggested(vault: Vault, kb: KnowledgeBase) -> None:
+    kb.add([vault({"n.md": "[[Straße]] [[STRASSE]] [[İzmir]] [[Izmir]] [[Ærø]] [[Aero]] [[Ero]]"})])
+    pairs = [("Straße", "STRASSE"), ("İzmir", "Izmir"), ("Ærø", "Aero")]
+    assert suggested(kb).keys() == {frozenset(pair) for pair in pairs}
+
+
+def test_057_plurals_are_suggested(vault: Vault, kb: KnowledgeBase) -> None:
+    names = """Systems thinking/Systems Thinking/Chemical Plant/chemical plant/Hazard/Hazards/Operators/operator/AIDS/
+        aid/glass/glasses/News/new/US/us""".split("/")
+    kb.add([vault({"n.md": " ".join(f"[[{name.strip()}]]" for name in names)})])
+    before = natural(kb)
+    assert suggested(kb) == {
+        frozenset(("Hazard", "Hazards")): "singular and plural",
+        frozenset(("Operators", "operator")): "singular and plural",
+    }
+    assert natural(kb) == before  # nothing is joined
+
+
+def test_058_homonyms_of_other_types_are_not_suggested(vault: Vault, kb: KnowledgeBase) -> None:
+    kb.add(
+        [
+            vault(
+                {
+                    "a.md": "Washington crossed the river with 2,400 soldiers.",
+                    "b.md": "It rains in Washington in May.",
+                    "e.md": "Apple opened an office. I ate an apple.",
+                }
+            )
+        ]
+    )
+    read(
+        kb,
+        ("a.md", "Washington", "person"), ("b.md", "Washington", "place"),
+        ("e.md", "Apple", "company"), ("e.md", "apple", "fruit"),
+    )  # fmt: skip
+    assert {("Washington", "person"), ("Washington", "place"), ("Apple", "company"), ("apple", "fruit")} <= set(
+        entities(kb)
+    )
+    assert suggested(kb) == {}
+    rows = kb.connection.execute("SELECT count(*) FROM kg_entities WHERE merged_into IS NOT NULL")
+    assert rows.fetchone()[0] == 0
+    assert kb.check() == []
+
+
+def test_058_one_name_and_one_type_is_one_entity_that_can_be_split(vault: Vault, kb: KnowledgeBase) -> None:
+    kb.add(
+        [
+            vault(
+                {
+                    "c.md": "Li Wei is finance chief of North Mill.\n\nchief:: [[Li Wei]]",
+                    "d.md": "Li Wei is finance chief of South Mill.\n\nchief:: [[Li Wei]]",
+                }
+            )
+        ]
+    )
+    read(kb, ("c.md", "Li Wei", "person"), ("d.md", "Li Wei", "person"))
+    assert ("Li Wei", "person") in entities(kb)
+    assert facts(kb) >= {("c", "chief", "Li Wei"), ("d", "chief", "Li Wei")}
+    done = split(kb.connection, kb.settings, "Li Wei", "Li Wei (South Mill)", ["vault/d.md"], actor="me")
+    assert facts(kb) >= {("c", "chief", "Li Wei"), ("d", "chief", "Li Wei (South Mill)")}
+    assert suggested(kb) == {}  # they never cross again without review
+    assert kb.check() == []
+    merges.undo(kb.connection, kb.settings, done.merge, actor="me")
+    assert facts(kb) >= {("c", "chief", "Li Wei"), ("d", "chief", "Li Wei")}
+
+
+def test_063_spelling_is_suggested_with_the_reason(vault: Vault, kb: KnowledgeBase) -> None:
+    names = """System Admin/system admin/SystemAdmin/系统管理员/co-operate/cooperate/Müller/Mueller/Muller/Beyoncé/
+        Beyonce/resumé/resume""".split("/")
+    kb.add([vault({"n.md": " ".join(f"[[{name.strip()}]]" for name in names)})])
+    reason = "spaces, hyphens, accents or the spelling of letters differ"
+    pairs = [
+        ("System Admin", "SystemAdmin"), ("co-operate", "cooperate"), ("Beyoncé", "Beyonce"),
+        ("Müller", "Mueller"), ("Müller", "Muller"), ("Mueller", "Muller"),
+    ]  # fmt: skip
+    assert suggested(kb) == {frozenset(pair): reason for pair in pairs}
+
+
+def test_063_another_language_takes_an_alias(vault: Vault, kb: KnowledgeBase) -> None:
+    folder = vault({"n.md": "The [[System Admin]] (系统管理员) is away. Ask the [[系统管理员]]."})
+    kb.add([folder])
+    assert suggested(kb) == {}
+    give_schema(kb)
+    with transaction(kb.connection):
+        [chunk] = extractions.pending(kb.connection)
+        [id_] = extractions.plan(kb.connection, [[chunk]], ASKING)
+    alias = ModelClaim("alias", "System Admin", "", "alias", "系统管理员", "", 1, 4, 31)
+    Committer(kb.connection).done(id_, Reading((alias,)), "{}", 1, "")
+    Writer(kb.connection, kb.settings).finish(silent, reparse)
+    assert suggested(kb) == {frozenset(("System Admin", "系统管理员")): "one is given as another name of the other"}
+    assert kb.check() == []
+
+
+def test_064_paths_and_punctuation_are_four_notes(vault: Vault, kb: KnowledgeBase) -> None:
+    notes = {"a/README.md": "one", "b/README.md": "two", "A B.md": "space", "A-B.md": "dash", "x/y.md": "deep",
+             "x-y.md": "flat"}  # fmt: skip
+    kb.add([vault(notes)])
+    rows = kb.connection.execute("SELECT path, entity FROM kg_documents").fetchall()
+    assert len({row["entity"] for row in rows}) == len(notes)
+    names = {name for name, _ in entities(kb)}
+    assert names == {"a/README", "b/README", "A B", "A-B", "y", "x-y"}
+    assert suggested(kb).keys() <= {frozenset(("A B", "A-B"))}
     assert kb.check() == []

@@ -6,6 +6,7 @@ adding the final vault and reading it gives in an empty file that holds only the
 
 from __future__ import annotations
 
+import json
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,12 +20,14 @@ from test_order import PLAIN_MATTER, PLAIN_PARTS, PLAIN_PATHS, PRUNE, SLOW, TYPE
 
 from llm_graphrag.knowledge_base import KnowledgeBase
 from llm_graphrag.review import merges as review
+from llm_graphrag.review.splits import split
+from llm_graphrag.store import decisions
 from llm_graphrag.store.connection import transaction
 
-#: A step of a note; ("merge", kept, merged), ("reject", …), ("undo", n) of a person; ("read",) of a model.
+#: A step of a note; ("merge", kept, merged), ("reject", …), ("split", name, note), ("undo", n) of a person; ("read",).
 Act = tuple[str, Step] | tuple[str, int, int] | tuple[str, int] | tuple[str]
 
-DECISIONS = """SELECT kept_key, kept_type, merged_key, merged_type, reason, doubt, status, decided_by, decided_at
+DECISIONS = """SELECT id, kept_key, kept_type, merged_key, merged_type, reason, doubt, status, decided_by, decided_at
   FROM kg_merges WHERE status IN ('approved', 'rejected')"""
 
 
@@ -41,7 +44,11 @@ def decide(kb: KnowledgeBase, act: str, *numbers: int) -> None:
         if not rows:
             return
         (kept, kept_type), (merged, merged_type) = (rows[number % len(rows)] for number in numbers)
-        if act == "merge":
+        if act == "split":
+            notes = connection.execute("SELECT uri FROM kg_documents ORDER BY uri").fetchall()
+            uri = notes[numbers[1] % len(notes)][0]
+            split(connection, kb.settings, kept, kept + " (2)", [uri], type_=kept_type, actor="me")
+        elif act == "merge":
             review.merge(
                 connection, kb.settings, kept, merged, kept_type=kept_type, merged_type=merged_type, actor="me"
             )
@@ -52,13 +59,25 @@ def decide(kb: KnowledgeBase, act: str, *numbers: int) -> None:
 
 
 def copy_decisions(kb: KnowledgeBase, other: KnowledgeBase) -> None:
-    """Have another file hold the decisions that stand in this one."""
+    """Have another file hold the decisions that stand in this one; notes that were renamed by their names of now."""
+    uris = dict(kb.connection.execute("SELECT id, uri FROM kg_documents").fetchall())
     with transaction(other.connection):
-        other.connection.executemany(
-            """INSERT INTO kg_merges(kept_key, kept_type, merged_key, merged_type, reason, doubt, status, decided_by,
-                 decided_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)""",
-            kb.connection.execute(DECISIONS).fetchall(),
-        )
+        for row in kb.connection.execute(DECISIONS).fetchall():
+            cursor = other.connection.execute(
+                """INSERT INTO kg_merges(kept_key, kept_type, merged_key, merged_type, reason, doubt, status,
+                     decided_by, decided_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)""",
+                tuple(row)[1:],
+            )
+            last = decisions.standing(kb.connection, "merge", row["id"])
+            assert last is not None
+            detail = json.loads(last["detail"])
+            for document in detail.get("documents", ()):
+                document["uri"] = uris.get(document.pop("id"), document["uri"])
+            assert cursor.lastrowid is not None
+            decisions.record(
+                other.connection, kind="merge", item=cursor.lastrowid, subject="", action=last["action"],
+                before="undone", actor="me", at="", detail=detail,
+            )  # fmt: skip
 
 
 def after(acts: Sequence[Act], together: int = 1) -> list[str]:
@@ -104,6 +123,7 @@ person = st.one_of(
     st.tuples(st.just("merge"), number, number),
     st.tuples(st.just("merge"), number, number),
     st.tuples(st.just("reject"), number, number),
+    st.tuples(st.just("split"), number, number),
     st.tuples(st.just("undo"), number),
 )
 histories = st.builds(

@@ -96,3 +96,18 @@ def test_sentence_around_two_sentences_and_clipping() -> None:
 def test_sentence_around_refuses_a_span_outside() -> None:
     with pytest.raises(ValueError, match=r"\[3, 9\) is no span of a text of 5 characters"):
         sentence_around("Hello", [(0, 5)], 3, 9)
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("Directed by R.G. Springsteen in 1950. It won.", ["Directed by R.G. Springsteen in 1950.", "It won."]),
+        ("Jan (c. 1593 – 1640) painted. He died.", ["Jan (c. 1593 – 1640) painted.", "He died."]),
+        ("He moved to the U.S. They stayed.", ["He moved to the U.S.", "They stayed."]),
+        ("Use it (eg. a lamp) now. Done.", ["Use it (eg. a lamp) now.", "Done."]),
+        ("He works for A.B. The pay is low.", ["He works for A.B.", "The pay is low."]),
+        ("Take vitamin c. The end.", ["Take vitamin c.", "The end."]),
+    ],
+)
+def test_initials_and_years_do_not_end_a_sentence(text: str, wanted: list[str]) -> None:
+    assert [text[start:end] for start, end in sentence_spans(text)] == wanted

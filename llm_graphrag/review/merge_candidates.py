@@ -51,7 +51,7 @@ class Candidate:
         if signals.together:
             said.append("written one after the other in brackets")
         if signals.neighbours >= 0.05:
-            said.append(f"what they are joined with agrees to {signals.neighbours:.0%}")
+            said.append(f"they share {signals.neighbours:.0%} of their connections")
         if signals.apart:
             said.append("but a date or number that there is one of differs")
         if signals.related:

@@ -180,7 +180,8 @@ NAMED = """
   JOIN kg_chunks c ON c.id = p.chunk JOIN kg_documents d ON d.id = c.document
   ORDER BY row_number() OVER (PARTITION BY d.id ORDER BY c.seq), d.uri, c.seq LIMIT :limit"""
 OF_ENTITY = """
-  SELECT v.relation, 'attribute' AS direction, v.tail AS other, NULL AS other_id, count(*) AS evidence
+  SELECT * FROM (
+  SELECT v.relation AS relation, 'attribute' AS direction, v.tail AS other, NULL AS other_id, count(*) AS evidence
     FROM kg_evidence v WHERE v.head_entity = :entity AND v.kind = 'attribute' GROUP BY v.relation, v.tail
   UNION ALL SELECT v.relation, iif(v.reversed, 'in', 'out'), o.name, o.id, count(*)
     FROM kg_evidence v JOIN kg_entities o ON o.id = v.tail_entity
@@ -188,8 +189,8 @@ OF_ENTITY = """
   UNION ALL SELECT v.relation, iif(v.reversed, 'out', 'in'), o.name, o.id, count(*)
     FROM kg_evidence v JOIN kg_entities o ON o.id = v.head_entity
     WHERE v.tail_entity = :entity AND v.kind = 'triple' AND v.head_entity <> v.tail_entity
-    GROUP BY v.relation, v.reversed, o.id
-  ORDER BY 5 DESC, 2, 1, 3, 4 LIMIT :limit"""
+    GROUP BY v.relation, v.reversed, o.id)
+  ORDER BY evidence DESC, direction = 'in', direction, relation, other, other_id LIMIT :limit"""
 
 
 def _side(connection: sqlite3.Connection, entity: int | None, key: str, name: str, type_: str) -> Side:

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 
 from ..facts.merges import Node, Pair, groups, separated
 from ..settings import Settings
-from ..sources.ingest import utc_now
+from ..sources.ingest import reparse, silent, utc_now
+from ..sources.writer import Writer
 from ..store import counts, decisions, joining, merges, splits
 from ..store.connection import transaction
 from ..store.entities import Names
@@ -125,8 +126,11 @@ def undo(
             actor=actor, at=now, detail={"of": last["id"]}, note=note,
         )  # fmt: skip
         decisions.mark_undone(connection, last["id"], by)
-        held = splits.keys_held(connection, row["merged_key"], row["merged_type"]) if last["action"] == SPLIT else None
-        return settled(connection, row, "undo", held)
+        if last["action"] != SPLIT:
+            return settled(connection, row, "undo")
+        done = settled(connection, row, "undo", splits.keys_held(connection, row["merged_key"], row["merged_type"]))
+        Writer(connection, settings).finish(silent, reparse)  # names that were one of the two, are looked for again
+        return done
 
 
 def merge(
@@ -235,23 +239,24 @@ def _decide(
 
 
 def settled(
-    connection: sqlite3.Connection, row: sqlite3.Row, action: str, held: tuple[set[str], set[str]] | None = None
+    connection: sqlite3.Connection, row: sqlite3.Row, action: str, again: tuple[set[str], set[str]] | None = None
 ) -> Decided:
     """Bring entities, facts and counters in step with the decisions; ``row`` is the pair as it was before.
 
-    ``held`` are keys of names and links that may mean another entity than before.
+    ``again`` are keys of names and links that are to be looked up again.
     """
     before = counts.facts(connection)
     settlement = Settlement(connection, Names(connection))
-    if held:
-        settlement.keys |= held[0]
-        settlement.document_keys |= held[1]
+    if again:
+        settlement.keys |= again[0]
+        settlement.document_keys |= again[1]
     joining.touch_keys(connection, [row["kept_key"], row["merged_key"]])
     settlement.finish()
     counts.recount_facets(connection)
-    status = row_of(connection, row["id"])["status"]
+    after = row_of(connection, row["id"])
+    named = row if after["merged_id"] is None else after  # of two halves, one may be new, or gone
     return Decided(
-        row["id"], action, subject(row), status, row["status"], row["kept_name"], row["merged_name"],
+        row["id"], action, subject(named), after["status"], row["status"], named["kept_name"], named["merged_name"],
         counts.facts(connection) - before,
     )  # fmt: skip
 

@@ -11,7 +11,8 @@ from collections.abc import Sequence
 
 from ..facts.merges import Pair
 from ..settings import Settings
-from ..sources.ingest import utc_now
+from ..sources.ingest import reparse, silent, utc_now
+from ..sources.writer import Writer
 from ..store import decisions, merges
 from ..store.connection import transaction
 from ..store.merges import APPROVED, REJECTED, UNDONE
@@ -65,10 +66,12 @@ def split(
         merges.turn(connection, id_, pair)
         merges.set_status(connection, id_, REJECTED, actor, now)
         decisions.record(
-            connection, kind=KIND, item=id_, subject=subject(row), action=SPLIT, before=row["status"], actor=actor,
-            at=now, detail={"name": shown, "documents": found}, note=note,
+            connection, kind=KIND, item=id_, subject=f"{row['kept_name']} and {shown}", action=SPLIT,
+            before=row["status"], actor=actor, at=now, detail={"name": shown, "documents": found}, note=note,
         )  # fmt: skip
-        return settled(connection, row, SPLIT)
+        done = settled(connection, row, SPLIT)
+        Writer(connection, settings).finish(silent, reparse)  # the new name may stand in the notes
+        return done
 
 
 def _document(connection: sqlite3.Connection, uri: str, entity: sqlite3.Row) -> dict[str, object]:

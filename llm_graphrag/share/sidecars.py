@@ -60,12 +60,11 @@ def export_sidecars(
         hidden = {row[0] for row in connection.execute("SELECT uri FROM kg_documents WHERE private")}
         template = schema.current(connection) if schema.version(connection) else None
     files = {path: dumps(found[uri]) for uri, path in paths(found).items()}
-    if template is not None:
+    if template is not None and found:
         files[SCHEMA] = f"{SCHEMA_HEADER}\n{to_toml(template)}"
     report = Exported(str(folder), private=len(hidden & found.keys()))
     report.facts = sum(len(sidecar.facts) for sidecar in found.values())
     report.passages = sum(len(r.passages) for sidecar in found.values() for r in sidecar.readings)
-    folder.mkdir(parents=True, exist_ok=True)
     for path in sorted(files):
         _write(folder, path, files[path], report)
     _remove_stale(folder, files.keys(), report)

@@ -36,11 +36,12 @@ _AFTER = re.compile(r"\s*[\"'“‘«(\[*_]*(\S?)")
 _WORD_BEFORE = re.compile(r"[^\s(\[\"“‘*]*$")
 
 _NEVER = frozenset(  # always goes on
-    """mr mrs ms dr prof st mt ft gen col lt sgt capt cmdr rev hon sen rep gov pres e.g i.e cf vs viz ca approx resp
+    """mr mrs ms dr prof st mt ft gen col lt sgt capt cmdr rev hon sen rep gov pres e.g i.e eg ie cf vs viz ca approx resp
     z.b bzw d.h u.a mme mlle sr. sra dña""".split()
 )
 # goes on before a digit
-_NUMBERED = frozenset("no nos p pp fig figs vol ch sec art nr eq ver op par ed eds".split())
+_NUMBERED = frozenset("no nos p pp fig figs vol ch sec art nr eq ver op par ed eds c b d fl r".split())
+_INITIALS = re.compile(r"(?:[A-Z]\.)+[A-Z]")  # R.G. Springsteen; but "in the U.S. They" ends
 _UNLESS_CAPITAL = frozenset(  # goes on unless a capital follows
     """etc inc ltd co corp jr sr bros al a.m p.m dept est univ u.s u.k u.n d.c jan feb mar apr jun jul aug sep sept
     oct nov dec mon tue wed thu fri sat sun max min avg incl excl usw""".split()
@@ -87,6 +88,18 @@ def _blocks(text: str) -> Iterator[tuple[int, int, bool]]:
         yield start, len(text), True
 
 
+_FUNCTION_WORDS = frozenset(
+    "the a an he she it they we i in on at by for from this that these those but and as".split()
+)
+_NEXT_WORD = re.compile(r"\s*(\w+)")
+
+
+def _is_name(text: str, at: int) -> bool:
+    """Whether a capitalised word that begins no sentence of its own follows: no article, pronoun or preposition."""
+    word = _NEXT_WORD.match(text, at)
+    return word is not None and word[1][:1].isupper() and word[1].lower() not in _FUNCTION_WORDS
+
+
 def _goes_on(text: str, begin: int, match: re.Match[str], end: int) -> bool:
     """Whether the sentence goes on after this full stop."""
     after = _AFTER.match(text, match.end(), end)
@@ -107,8 +120,10 @@ def _goes_on(text: str, begin: int, match: re.Match[str], end: int) -> bool:
         return True
     if known in _NUMBERED:
         return following.isdigit()
-    if known in _UNLESS_CAPITAL or "." in word:
+    if known in _UNLESS_CAPITAL:
         return not following.isupper()
+    if "." in word:
+        return not following.isupper() or (_INITIALS.fullmatch(word) is not None and _is_name(text, match.end()))
     return False
 
 
