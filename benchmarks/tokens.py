@@ -54,7 +54,10 @@ class Server(OpenAIStub):
         self._counting = threading.Lock()
 
     def said(self, body: dict[str, Any]) -> str:
-        return self.model.reply(body["messages"][-1]["content"], schema_of(body))
+        """The reply, cut off where it is longer than what was asked for."""
+        reply = self.model.reply(body["messages"][-1]["content"], schema_of(body))
+        limit, wrote = body.get("max_tokens") or body.get("max_completion_tokens"), self.model.count(reply)
+        return reply[: len(reply) * limit // wrote] if limit and wrote > limit else reply
 
     def serve(self, body: dict[str, Any], answer: Answer) -> dict[str, int]:
         count = self.model.count

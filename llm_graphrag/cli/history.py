@@ -127,7 +127,8 @@ def _print(found: History, shown: int | None) -> None:
     values = [f"{_end(v.head, v.head_type)} {v.attribute}: {v.before} → {v.value}" for v in found.values]
     _section("Values changed", values, shown)
     renamed = [
-        f"{_end(r.name_before, r.type_before)} → {_end(r.name, r.type)}  ({r.facts:,} facts)" for r in found.renamed
+        f"{_end(r.name_before, r.type_before)} → {_end(r.name, r.type)}  ({r.facts:,} fact{'s'[: r.facts != 1]})"
+        for r in found.renamed
     ]
     _section("Names and types changed", renamed, shown)
     _section("Facts changed", [_changed(change) for change in found.changed], shown)

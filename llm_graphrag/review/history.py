@@ -223,12 +223,12 @@ def _loose(fact: Fact, moves: Mapping[str, str]) -> tuple[str, ...]:
 
 def _valued(gone: Sequence[Fact], added: Sequence[Fact]) -> tuple[list[Valued], list[Fact], list[Fact]]:
     """Attributes of which one value went and one came; returns what is left of both too."""
-    slots: dict[tuple[str, str, str], tuple[list[Fact], list[Fact]]] = defaultdict(lambda: ([], []))
+    slots: dict[tuple[str, str], tuple[list[Fact], list[Fact]]] = defaultdict(lambda: ([], []))
     for side, facts in enumerate((gone, added)):
         for fact in facts:
             if fact.kind == "attribute":
-                slots[fact.head, fact.head_type, fact.relation][side].append(fact)
+                slots[name_key(fact.head), fact.relation][side].append(fact)
     pairs = [(old[0], new[0]) for old, new in slots.values() if len(old) == len(new) == 1]
-    values = sorted(Valued(old.head, old.head_type, old.relation, old.tail, new.tail) for old, new in pairs)
+    values = sorted(Valued(new.head, new.head_type, new.relation, old.tail, new.tail) for old, new in pairs)
     told = {fact for pair in pairs for fact in pair}
     return values, [fact for fact in gone if fact not in told], [fact for fact in added if fact not in told]

@@ -10,6 +10,8 @@ from typing import Any
 
 __all__ = ["Counts", "Decision", "RunLog", "decisions", "runs", "schema_versions", "span"]
 
+NAMED = 8  # types of a version that are named; the others are counted
+
 
 @dataclass(frozen=True, slots=True)
 class Counts:
@@ -107,10 +109,14 @@ def schema_versions(connection: sqlite3.Connection, bounds: Mapping[str, Any]) -
 
 def _difference(diff: Mapping[str, Any]) -> str:
     """The diff of a schema version in words."""
-    words = [word for word in ("added", "retired", "changed") if diff.get(word)]
-    parts = [f"{word} {', '.join(name for _, name in diff[word])}" for word in words]
+    parts = [f"{word} {_listed(diff[word])}" for word in ("added", "retired", "changed") if diff.get(word)]
     parts += ["keys of notes changed"] if diff.get("frontmatter") else []
     return "; ".join(parts) or "as it was"
+
+
+def _listed(types: Sequence[Sequence[str]]) -> str:
+    names = ", ".join(name for _, name in types[:NAMED])
+    return names if len(types) <= NAMED else f"{names} and {len(types) - NAMED:,} more"
 
 
 def decisions(connection: sqlite3.Connection, bounds: Mapping[str, Any]) -> list[Decision]:

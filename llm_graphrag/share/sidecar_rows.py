@@ -5,6 +5,7 @@ Called within a transaction; the settlement that turns evidence into facts is th
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -80,14 +81,18 @@ class _Putting:
 
     def put(self, sidecar: Sidecar) -> Put:
         taken = self._cover(sidecar.readings)
-        stated = (fact for fact in sidecar.facts if fact.origin in STATED)
+        stated = sorted(fact for fact in sidecar.facts if fact.origin in STATED)
+        stated.sort(key=lambda fact: fact.origin != MODEL)  # what a person says is of what is there
         placed = [place for fact in stated if (place := self._place(fact)) is not None]
-        remove_model_claims(self.connection, self.settlement, [p.id for passages in taken.values() for p in passages])
+        replaced = self._clear([p.id for passages in taken.values() for p in passages])
         planned = [self._plan(reading, passages) for reading, passages in taken.items()]
         kept = dict.fromkeys(planned, 0)
         for fact, passage, start in placed:
             window = self.window.get(passage.id) if fact.origin == MODEL else None
-            stored = self.connection.execute(INSERT, self._row(fact, passage, start, window)).rowcount > 0
+            row = self._row(fact, passage, start, window)
+            stored = self.connection.execute(INSERT, row).rowcount > 0
+            if replaced:  # a name may have been looked up before what types it was here again
+                self.settlement.keys |= {str(row[key]) for key in ("head_key", "tail_key") if row[key]}
             self.done.facts += stored
             self.done.there += not stored
             if window in kept:
@@ -98,6 +103,15 @@ class _Putting:
         self.settlement.keys |= self.settlement.names.take_typed()
         self.done.later = len(self.later)
         return self.done
+
+    def _clear(self, passages: Sequence[int]) -> bool:
+        """Take away what models said of these passages before; whether they had said anything."""
+        said = self.connection.execute(
+            """SELECT 1 FROM json_each(?) w CROSS JOIN kg_evidence v ON v.chunk = w.value WHERE v.origin = 'llm'""",
+            [json.dumps(passages)],
+        ).fetchone()
+        remove_model_claims(self.connection, self.settlement, passages)
+        return said is not None
 
     # -- what was read ------------------------------------------------------------------
 

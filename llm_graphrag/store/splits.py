@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from .entities import Names, insert_entity
@@ -80,30 +80,42 @@ def standing(connection: sqlite3.Connection) -> list[Split]:
 def apply(connection: sqlite3.Connection, names: Names, move: Move) -> tuple[set[int], set[int]]:
     """Give the halves of split names what the documents say of them; returns entities that won, that lost a mention.
 
-    ``move`` makes another entity an end of a claim, given its row, the column and the entity.
+    ``move`` makes another entity an end of a claim, given its row, the column and the entity. A half may be split
+    itself: it is gone through again until nothing moves.
     """
     won: set[int] = set()
     lost: set[int] = set()
-    for split in standing(connection):
-        meant = connection.execute(MEANT, {"key": split.key, "type": split.type}).fetchone()
-        if meant is None:
-            continue
-        values = {"documents": json.dumps(split.documents), "entity": meant[0]}
-        claims = connection.execute(CLAIMS, values).fetchall()
-        mentions = connection.execute(MENTIONS, values).fetchall()
-        if not claims and not mentions:
-            continue
-        half = _half(connection, names, split)
-        for row in claims:
-            _turn(connection, row, meant[0], half, move)
-        connection.executemany(
-            "UPDATE kg_mentions SET entity = ? WHERE chunk = ? AND start = ? AND end = ? AND key = ?",
-            [(half, *row) for row in mentions],
-        )
-        if mentions:
-            won.add(half)
-            lost.add(meant[0])
+    splits = standing(connection)
+    for _ in splits:
+        moved = [_apply(connection, names, move, split, won, lost) for split in splits]
+        if not any(moved):
+            break
     return won, lost
+
+
+def _apply(
+    connection: sqlite3.Connection, names: Names, move: Move, split: Split, won: set[int], lost: set[int]
+) -> bool:
+    """Whether anything was moved."""
+    meant = connection.execute(MEANT, {"key": split.key, "type": split.type}).fetchone()
+    if meant is None:
+        return False
+    values = {"documents": json.dumps(split.documents), "entity": meant[0]}
+    claims = connection.execute(CLAIMS, values).fetchall()
+    mentions = connection.execute(MENTIONS, values).fetchall()
+    if not claims and not mentions:
+        return False
+    half = _half(connection, names, split)
+    for row in claims:
+        _turn(connection, row, meant[0], half, move)
+    connection.executemany(
+        "UPDATE kg_mentions SET entity = ? WHERE chunk = ? AND start = ? AND end = ? AND key = ?",
+        [(half, *row) for row in mentions],
+    )
+    if mentions:
+        won.add(half)
+        lost.add(meant[0])
+    return True
 
 
 def _turn(connection: sqlite3.Connection, row: sqlite3.Row, entity: int, half: int, move: Move) -> None:
@@ -136,6 +148,20 @@ HELD = """
 
 
 def keys_held(connection: sqlite3.Connection, key: str, type_: str) -> tuple[set[str], set[str]]:
-    """The keys of names, and of links, by which an entity is written: to be resolved anew when it is split no more."""
-    rows: Sequence[sqlite3.Row] = connection.execute(HELD, {"key": key, "type": type_}).fetchall()
-    return {row[0] for row in rows if row[0]}, {row[1] for row in rows if row[1]}
+    """The keys of names, and of links, by which a half is written: to be resolved anew when it is split no more.
+
+    Those of its own halves too: what they hold, they have from it.
+    """
+    splits = standing(connection)
+    names: set[str] = set()
+    links: set[str] = set()
+    waiting, seen = [(key, type_)], {(key, type_)}
+    while waiting:
+        key, type_ = waiting.pop()
+        rows = connection.execute(HELD, {"key": key, "type": type_}).fetchall()
+        names |= {row[0] for row in rows if row[0]}
+        links |= {row[1] for row in rows if row[1]}
+        fresh = {(s.half_key, s.half_type) for s in splits if (s.key, s.type) == (key, type_)} - seen
+        seen |= fresh
+        waiting += sorted(fresh)
+    return names, links

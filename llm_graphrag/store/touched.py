@@ -66,7 +66,7 @@ CLEAR = (
 
 
 def watch(connection: sqlite3.Connection) -> None:
-    """From now on, note how what is changed was before. Called first on a connection, it keeps temporary tables in memory.
+    """From now on, note how what is changed was before. Called first on a connection: temporary tables stay in memory.
 
     On disk, every statement that fires a trigger would write a journal of its own.
     """

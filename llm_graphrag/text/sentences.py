@@ -36,8 +36,8 @@ _AFTER = re.compile(r"\s*[\"'“‘«(\[*_]*(\S?)")
 _WORD_BEFORE = re.compile(r"[^\s(\[\"“‘*]*$")
 
 _NEVER = frozenset(  # always goes on
-    """mr mrs ms dr prof st mt ft gen col lt sgt capt cmdr rev hon sen rep gov pres e.g i.e eg ie cf vs viz ca approx resp
-    z.b bzw d.h u.a mme mlle sr. sra dña""".split()
+    """mr mrs ms dr prof st mt ft gen col lt sgt capt cmdr rev hon sen rep gov pres e.g i.e eg ie cf vs viz ca approx
+    resp z.b bzw d.h u.a mme mlle sr. sra dña""".split()
 )
 # goes on before a digit
 _NUMBERED = frozenset("no nos p pp fig figs vol ch sec art nr eq ver op par ed eds c b d fl r".split())
