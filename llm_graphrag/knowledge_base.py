@@ -263,7 +263,7 @@ class KnowledgeBase:
 
         options = deep.options_for(self.connection, question, chunks, windows, self.settings.window_tokens)
         report = self.extract(caller, options, progress=progress)
-        if not report.stopped:
+        if not (report.stopped or report.failed or report.halved):
             deep.remember(self.connection, question)
         return report
 

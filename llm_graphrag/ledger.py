@@ -136,6 +136,11 @@ class Ledger:
         with self._lock:
             return _calibration(model_calls.recent_usage(self.connection, model_id, RECENT))
 
+    def lost(self) -> tuple[int, int]:
+        """Calls of this run that were lost, and the tokens that they count."""
+        with self._lock:
+            return model_calls.lost(self.connection, self.run)
+
     def output_ratio(self, purpose: str, model_id: str) -> float | None:
         """Tokens of reply for each of prompt, over this model's calls for a purpose; None before the first."""
         with self._lock:

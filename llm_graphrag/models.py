@@ -141,11 +141,11 @@ class Caller:
 
     def as_sent(self, request: Request) -> Request:
         """A request as this model takes it: system prompt and schema in their places, the limit that will hold."""
-        limited = replace(request, limit=self._limit(request.limit))
+        limited = replace(request, limit=self.reply_limit(request.limit))
         takes_system = getattr(self.model, "allows_system_prompt", True)
         return limited.fitted(schema=self.supports_schema, system=takes_system)
 
-    def _limit(self, max_output: int | None) -> int | None:
+    def reply_limit(self, max_output: int | None) -> int | None:
         """The longest reply: what a person said of this model, else what is asked for; None if it has no limit."""
         if self._limit_option is None:
             return None

@@ -84,3 +84,15 @@ def test_wishes_of_the_model_are_kept(tmp_path: Path, scripted: Make) -> None:
         ask(kb)
         rows = kb.connection.execute("SELECT kind, name, status FROM kg_proposals").fetchall()
         assert [tuple(row) for row in rows] == [("relation", "rains_on", "muted")]
+
+
+def test_four_calls_at_most_of_a_model_that_answers_badly(tmp_path: Path, scripted: Make) -> None:
+    def bad(prompt: str, system: str | None) -> str:
+        return "[" * 100_000 if "List as JSON" in (system or "") else "Mira knows Jonas [1]."
+
+    scripted(bad)
+    with KnowledgeBase.open(tmp_path / "kb.db", create=True) as kb:
+        kb.add([vault(tmp_path / "v", 60, padding=25)])
+        kb.set(window_tokens=300)
+        read, answered = ask(kb)
+        assert 1 <= read <= 4 and answered == 1

@@ -350,7 +350,9 @@ def test_the_estimate_is_near_what_the_ledger_says(kb: KnowledgeBase, tmp_path: 
 
 def test_a_reply_that_is_cut_off_is_asked_for_in_two_halves(kb: KnowledgeBase, tmp_path: Path, scripted: Make) -> None:
     kb.add([write(tmp_path / "v", notes(8))])
-    model = scripted(lambda prompt, system: say(prompt) if len(chunks(prompt)) <= 2 else say(prompt)[:700])
+    model = scripted(
+        lambda prompt, system: say(prompt) if len(chunks(prompt)) <= 2 else say(prompt) + " " + "x " * 9000
+    )
     report = extract(kb, workers=1)
     assert (report.windows, report.done, report.halved, report.failed) == (4, 4, 3, 0)
     assert len(model.calls) == 7
@@ -365,3 +367,40 @@ def test_a_report_as_json_counts_what_was_dropped(kb: KnowledgeBase, tmp_path: P
     wrong = {"head": "Mira", "relation": "adores", "tail": "Otto", "chunk": 1, "quote": "", "confidence": 1}
     scripted(lambda prompt, system: json.dumps({**reading(prompt), "triples": [wrong]}))
     assert json.loads(json.dumps(as_dict(extract(kb))))["dropped"] == {"unknown relation": 1}
+
+
+def test_halving_has_an_end(kb: KnowledgeBase, tmp_path: Path, scripted: Make) -> None:
+    """A model that fills every reply to its limit is asked about a window, its halves and quarters, and no more."""
+    kb.add([write(tmp_path / "v", notes(8))])
+    model = scripted(lambda prompt, system: "[" * 100_000)
+    report = extract(kb, workers=1)
+    assert (report.done, report.failed, report.halved) == (0, 4, 3)
+    assert len(model.calls) == 7
+    assert all("does not fit" in error for error in report.errors)
+
+
+def test_what_is_cut_short_of_the_limit_is_not_halved(kb: KnowledgeBase, tmp_path: Path, scripted: Make) -> None:
+    kb.add([write(tmp_path / "v", notes(8))])
+    model = scripted(lambda prompt, system: say(prompt)[:-300], limit=False)
+    report = extract(kb, workers=1)
+    assert (report.done, report.cut, report.halved, len(model.calls)) == (1, 1, 0, 1)
+    assert 0 < len(model_facts(kb)) < 24
+
+
+def test_a_limit_is_one_of_calls_too(kb: KnowledgeBase, tmp_path: Path, scripted: Make) -> None:
+    kb.add([write(tmp_path / "v", notes(8))])
+    model = scripted(lambda prompt, system: say(prompt) if len(chunks(prompt)) <= 4 else "[" * 100_000)
+    report = extract(kb, workers=1, limit=1)
+    assert (report.done, report.halved, report.left, len(model.calls)) == (0, 1, 1, 1)
+    rest = extract(kb, workers=1)
+    assert (rest.done, len(model.calls)) == (2, 3)
+
+
+def test_calls_that_broke_off_are_in_the_report(kb: KnowledgeBase, tmp_path: Path, scripted: Make) -> None:
+    from scripted_model import Break
+
+    kb.add([write(tmp_path / "v", notes(2))])
+    scripted(lambda prompt, system: Break("{", ConnectionError("gone")))
+    report = extract(kb)
+    assert (report.failed, report.lost_calls) == (1, 1)
+    assert report.lost_tokens > 1000

@@ -274,31 +274,35 @@ def test_the_first_run_is_counted_and_adds_next_to_nothing(kb: KnowledgeBase, va
     assert history(kb.connection, run=1).counted == [1]
 
 
-def test_long_runs_are_counted_when_the_next_one_begins(
+def test_long_runs_are_counted_and_so_are_old_ones_where_there_are_many(
     kb: KnowledgeBase, vault: Vault, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(log, "MAX_RUN", 5)
+    monkeypatch.setattr("llm_graphrag.sources.writer.BATCH_DOCUMENTS", 1)
     folder = vault({"a.md": "x"})
     kb.add([folder])
-    vault({"b.md": "\n".join(f"[[{n}]]" for n in range(5))})
+    vault({"b.md": "\n".join(f"[[{n}]]" for n in range(4))})
     kb.add([folder])
-    assert len(history(kb.connection, run=2).added) == 5
-    vault({"c.md": "[[1]]"})
+    assert len(history(kb.connection, run=2).added) == 4
+    vault({"c.md": "\n".join(f"[[{n}]]" for n in range(5)), "d.md": "size:: 1", "e.md": "size:: 2"})
     kb.add([folder])
-    assert [(r.listed, r.facts) for r in runs(kb.connection)] == [
-        (True, Counts(added=1)),
-        (False, Counts(added=5)),
-        (False, Counts(added=0)),
+    assert [(r.listed, r.notes, r.facts) for r in runs(kb.connection)] == [
+        (False, Counts(added=3), Counts(added=7)),
+        (True, Counts(added=1), Counts(added=4)),
+        (False, Counts(added=1), Counts()),
     ]
-    assert history(kb.connection, run=2).counted == [2]
-    assert history(kb.connection, run=2).added == []
-    monkeypatch.setattr(log, "MAX_ROWS", 3)
-    vault({"d.md": "[[1]]"})
+    assert history(kb.connection, last=2).counted == [3]
+    assert history(kb.connection, run=3).added == []
+    monkeypatch.setattr(log, "MAX_ROWS", 7)
+    vault({"f.md": "[[1]]"})
     kb.add([folder])
-    assert [r.listed for r in runs(kb.connection)] == [True, True, False, False]
-    vault({"e.md": "[[1]]"})
+    assert [r.listed for r in runs(kb.connection)] == [True, False, True, False]
+    vault({"g.md": "[[1]]"})
     kb.add([folder])
-    assert [r.listed for r in runs(kb.connection)] == [True, True, False, False, False]
+    vault({"h.md": "[[1]]"})
+    kb.add([folder])
+    assert [r.listed for r in runs(kb.connection)] == [True, True, True, False, False, False]
+    assert runs(kb.connection)[4].facts == Counts(added=4)
 
 
 def test_only_the_last_runs_are_kept(kb: KnowledgeBase, vault: Vault) -> None:

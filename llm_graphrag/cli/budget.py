@@ -134,7 +134,7 @@ def spend(by: str, database: Path, as_json: bool) -> None:
     if as_json:
         print_json({"database": str(database), "by": by, "rows": [asdict(row) for row in rows], "total": sums})
         return
-    if not rows and not sums["open"]["calls"]:
+    if not rows and not sums["open"]["calls"] and not sums["released"]["calls"]:
         click.echo("No model has been called for this knowledge base.")
         return
     numbers = {name: number for name, number in sums.items() if not isinstance(number, dict)}

@@ -96,12 +96,24 @@ def extract(database: Path, model: ModelChoice, as_json: bool, **chosen: Any) ->
 
 WAYS = ("from_replies", "export_requests", "import_replies", "forget_exported", "dask")
 
+TOGETHER = (
+    ("again", "retry_failed"),
+    ("only_estimate", "dry_run"),
+    ("from_replies", "again"),
+    ("from_replies", "retry_failed"),
+    ("from_replies", "two_step"),
+)
+
 
 def _refuse_together(chosen: dict[str, Any]) -> None:
     """One thing at a time, and each option where it means something."""
     ways = [f"--{name.replace('_', '-')}" for name in WAYS if chosen[name]]
     if len(ways) > 1:
         raise click.UsageError(f"{ways[0]} and {ways[1]} do not go together.")
+    for one, other in TOGETHER:
+        if chosen[one] and chosen[other]:
+            names = [f"--{name.removeprefix('only_').replace('_', '-')}" for name in (one, other)]
+            raise click.UsageError(f"{names[0]} and {names[1]} do not go together.")
     if chosen["any_model"] and chosen["import_replies"] is None:
         raise click.UsageError("--any-model goes with --import-replies.")
 
@@ -112,13 +124,15 @@ def _ask(kb: KnowledgeBase, model: ModelChoice, chosen: dict[str, Any], as_json:
     with model.caller(kb.path) as caller:
         reader = kb.extraction_reader(caller, two_step)
         if chosen["dry_run"]:
-            _show_prompt(kb, options, reader)
+            _show_prompt(kb, options, reader, as_json)
             return 0
         only_estimate = chosen["only_estimate"]
         if only_estimate or (not chosen["yes"] and not model.budget and options.limit is None):
             estimate = kb.extraction_estimate(reader, options)
             printer.print_estimate(estimate, reader, as_json and only_estimate, err=not only_estimate)
             if only_estimate or not estimate.windows:
+                if not estimate.windows and options.failed:
+                    click.echo("No window has failed.", err=True)
                 return 0
             _confirm(estimate, "Read" if to is None else "Export")
         if to is not None:
@@ -159,11 +173,15 @@ def _document(kb: KnowledgeBase, uri: str) -> int:
     return int(row[0])
 
 
-def _show_prompt(kb: KnowledgeBase, options: Options, reader: Any) -> None:
+def _show_prompt(kb: KnowledgeBase, options: Options, reader: Any, as_json: bool) -> None:
     from ..extract.estimate import windows_to_ask
     from ..facts.llm.prompt import window_prompt
 
     windows = windows_to_ask(kb.connection, options)
+    if as_json:
+        prompt = window_prompt(windows[0]) if windows else None
+        print_json({"windows": len(windows), "system": reader.system, "prompt": prompt})
+        return
     if not windows:
         click.echo("There is nothing to ask about.")
         return

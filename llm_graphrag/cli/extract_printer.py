@@ -52,7 +52,8 @@ def print_estimate(estimate: Estimate, reader: Any, as_json: bool, err: bool) ->
         f"{reader.caller.model_id}: about {estimate.prompt_tokens:,} tokens of prompts and "
         f"{estimate.output_tokens:,} of replies{' (a guess, no reply is known yet)' if estimate.guessed else ''}; "
         + (
-            f"about ${cost:.4f}, at most ${most:.4f}."
+            f"about ${cost:.4f}; ${most:.4f} if every reply is as long as it may be. Replies that cannot be used or do "
+            "not fit are asked for again; --budget is what holds in any case."
             if cost is not None
             else "its price is not known (llm graphrag prices set MODEL …)."
         ),
@@ -82,7 +83,13 @@ def print_report(kb: KnowledgeBase, report: Report, as_json: bool) -> None:
     _print_dropped(report.dropped, report.wishes)
     _print_errors(report.errors)
     if report.halved:
-        click.echo(f"{report.halved:,} windows were asked about again in halves: their replies did not fit.", err=True)
+        click.echo(f"Replies that did not fit: {report.halved:,}; their windows are read in halves.", err=True)
+    if report.cut:
+        click.echo(f"Replies without their end: {report.cut:,}; what they had said until then is kept.", err=True)
+    if report.lost_calls:
+        click.echo(
+            f"Broken off, counted in full: {report.lost_calls:,} calls, {report.lost_tokens:,} tokens.", err=True
+        )
     if report.failed:
         click.echo("Asked again at the next run; llm graphrag status lists them.", err=True)
     for warning in report.warnings:
@@ -168,7 +175,7 @@ def _print_errors(errors: Counter[str]) -> None:
 
 def exit_status(report: Report) -> int:
     ended = {"budget": EXIT_BUDGET, "interrupted": EXIT_INTERRUPTED, "errors": 1}
-    return ended.get(report.stopped, EXIT_SKIPPED if report.failed else 0)
+    return ended.get(report.stopped, EXIT_SKIPPED if report.failed or report.cut else 0)
 
 
 def exit_status_of_export(report: Exported) -> int:

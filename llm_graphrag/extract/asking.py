@@ -31,6 +31,7 @@ DONE, CUT, FAILED, FATAL, REFUSED, STOPPED = "done", "cut", "failed", "fatal", "
 PURPOSE = "extract"
 LEAST_REPLY, REPLY_SHARE = 4_000, 8  # tokens that a reply may have at least, and per token of text
 PASSING = (408, 409, 425, 429)  # statuses after which another time may do better
+AT_LIMIT = 0.9  # of the longest reply: counts differ a little
 REPAIR = """
 Your last reply could not be used: {error}. Reply again, with the JSON object alone."""
 
@@ -48,6 +49,7 @@ class Outcome:
     calls: int = 0
     input_tokens: int = 0
     output_tokens: int = 0
+    at_limit: bool = False  # the last reply was as long as it may be
 
 
 @dataclass(frozen=True)
@@ -59,6 +61,7 @@ class Reader:
     mode: str
     two_step: bool = False
     reply_tokens: int = 16_000  # most tokens of a reply
+    repair: bool = True  # ask once more where a reply cannot be used
     system: str = field(init=False)
 
     def __post_init__(self) -> None:
@@ -87,7 +90,7 @@ class Reader:
             outcome.kind, outcome.error = REFUSED, str(error)
         except Stopped as error:
             outcome.kind, outcome.error = STOPPED, str(error)
-        except ReplyError as error:  # of the first of two calls: without its entities there is no second
+        except ReplyError as error:  # of the first of two calls, or where no second try is wanted
             outcome.error = str(error)
         except CallFailed as error:
             outcome.kind, outcome.error = FATAL if error.fatal else FAILED, str(error)
@@ -107,6 +110,8 @@ class Reader:
         try:
             self._read(window, outcome)
         except ReplyError as error:
+            if not self.repair:
+                raise
             self._call(text + REPAIR.format(error=error), schema, window, outcome, first)
             try:
                 self._read(window, outcome)
@@ -128,20 +133,24 @@ class Reader:
         outcome.calls += 1
         outcome.input_tokens += reply.input_tokens
         outcome.output_tokens += reply.output_tokens
+        limit = self.caller.reply_limit(self.most(window))
+        outcome.at_limit = limit is not None and reply.output_tokens >= AT_LIMIT * limit
         outcome.reply = f"{before}\n{reply.text}" if before else reply.text
         return reply.text
 
     def _read(self, window: Window, outcome: Outcome) -> None:
-        outcome.kind, outcome.reading = judge(outcome.reply or "", window, self.schema, self.mode)
+        outcome.kind, outcome.reading = judge(outcome.reply or "", window, self.schema, self.mode, outcome.at_limit)
         outcome.error = ""
 
 
-def judge(reply: str, window: Window, schema: Template, mode: str) -> tuple[str, Reading | None]:
+def judge(reply: str, window: Window, schema: Template, mode: str, at_limit: bool = True) -> tuple[str, Reading | None]:
     """DONE with what was read; or CUT if the reply was cut off, and is not used because the window can be smaller.
+
+    A reply that ended before its limit (``at_limit`` False) would be no longer for half of the window.
 
     Raises ReplyError if the reply cannot be used.
     """
-    smaller = len(window.chunks) > 1
+    smaller = at_limit and len(window.chunks) > 1
     try:
         reading = read(reply, window, schema, mode)
     except ReplyError as error:

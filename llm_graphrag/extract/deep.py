@@ -38,7 +38,7 @@ def options_for(
         if chosen and held > windows * window_tokens:
             break
         chosen.append(chunk)
-    return Options(chunks=chosen, limit=windows, window_tokens=window_tokens)
+    return Options(chunks=chosen, limit=windows, repair=False, window_tokens=window_tokens)
 
 
 def remember(connection: sqlite3.Connection, question: str) -> None:

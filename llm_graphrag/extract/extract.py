@@ -6,7 +6,7 @@ import sqlite3
 import threading
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ..facts.llm.reply import ReplyError
@@ -70,7 +70,7 @@ def extract(
     Raises ValueError for a model or option that cannot be used; failing calls are in the report.
     """
     adopt_schema(connection)
-    asks = reader(connection, settings, caller, two_step)
+    asks = replace(reader(connection, settings, caller, two_step), repair=options.repair)
     committer = Committer(connection)
     committer.settlement.run = history.Run("extract", detail=caller.model_id)
     run = Run(committer, asks, schema.version(connection), options, stop or threading.Event())

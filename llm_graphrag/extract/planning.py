@@ -25,7 +25,8 @@ class Options:
     """Which windows, and how."""
 
     workers: int | None = None  # calls at the same time; None is 4, or all that the cluster has room for
-    limit: int | None = None  # windows
+    limit: int | None = None  # windows; what a reply does not fit into is then left to the next run
+    repair: bool = True  # ask once more where a reply cannot be used
     window_tokens: int = 2_000
     chunks: Sequence[int] | None = None
     documents: Sequence[int] | None = None

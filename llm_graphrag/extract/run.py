@@ -19,6 +19,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import FrameType
 
+from ..facts.llm.reply import CUT_OFF
 from ..facts.llm.window import Window
 from ..ledger import process_name
 from ..sources.ingest import utc_now
@@ -34,6 +35,7 @@ __all__ = ["Options", "Report", "Run"]
 
 SAME_ERRORS = 3  # windows in a row that fail alike, for a reason that will not pass by itself
 SAME_TROUBLES = 12  # … and for one that may
+MOST_HALVINGS = 2
 POLL_SECONDS = 0.2
 
 Progress = Callable[[str, int, int], None]
@@ -47,7 +49,10 @@ class Report:
     done: int = 0
     failed: int = 0
     left: int = 0
-    halved: int = 0  # windows whose reply did not fit, asked about again in two
+    halved: int = 0  # windows whose reply did not fit, to be asked about again in two
+    cut: int = 0  # windows of which the end of the reply is missing, though they cannot be smaller
+    lost_calls: int = 0  # that broke off, and count in full
+    lost_tokens: int = 0
     calls: int = 0
     input_tokens: int = 0
     output_tokens: int = 0
@@ -76,6 +81,7 @@ class Run:
         self._refused: list[int] = []
         self._flying: set[int] = set()
         self._row: Counter[str] = Counter()  # the same error in a row
+        self._depth: dict[int, int] = {}  # how often a window is a half
 
     def plan(self) -> list[int]:
         """Recover what dead processes left, plan what no window holds; returns the windows to be asked about."""
@@ -100,6 +106,7 @@ class Run:
                 self.committer.give_back(extraction)
             pool.close()
         self.report.warnings += pool.warnings
+        self.report.lost_calls, self.report.lost_tokens = self.reader.caller.ledger.lost()
         self.report.left = self.report.windows - self.report.done - self.report.failed
         return self.report
 
@@ -148,11 +155,18 @@ class Run:
 
     def _halve(self, outcome: Outcome) -> None:
         """The reply did not fit: two smaller windows take the place of this one."""
+        depth = self._depth.pop(outcome.extraction, 0) + 1
+        if depth > MOST_HALVINGS:
+            outcome.error = "the reply does not fit into the longest one, of parts of the window neither"
+            self._failed(outcome)
+            return
         with transaction(self.connection):
             halves = extractions.halve(self.connection, outcome.extraction, self.asking)
-        self._waiting.extendleft(reversed(halves))
-        self.report.windows += len(halves) - 1
+        self._depth.update(dict.fromkeys(halves, depth))
         self.report.halved += 1
+        if self.options.limit is None:  # a limit is one of calls, too
+            self._waiting.extendleft(reversed(halves))
+            self.report.windows += len(halves) - 1
 
     def _done(self, outcome: Outcome) -> None:
         assert outcome.reading is not None and outcome.reply is not None
@@ -161,6 +175,7 @@ class Run:
             outcome.extraction, reading, outcome.reply, self.asking.schema_version, utc_now()
         )
         self.report.done += 1
+        self.report.cut += any(item.kind == "reply" and item.reason.startswith(CUT_OFF) for item in reading.dropped)
         self.report.dropped.update(item.reason for item in reading.dropped)
         self.report.wishes += len(reading.wishes)
         self._row.clear()

@@ -5,9 +5,9 @@ The file holds current facts only. At the end of a settlement ``record`` writes 
 without those that are gone and with those that were added, are the facts after it. Within a run changes add up: a fact
 that comes and goes leaves nothing.
 
-It stays small. A run that finds no note is counted, not listed: what it added is the file. So are, from the next run
-on, runs of more than ``MAX_RUN`` rows, and the oldest where all hold more than ``MAX_ROWS``. Only the last runs are
-kept (``keep``). With the last note goes the whole log.
+It stays small. A run that finds no note is counted, not listed: what it added is the file. So is one from the moment
+that it has changed more than ``MAX_RUN`` facts and notes, batch by batch, and so are the oldest runs where all hold
+more than ``MAX_ROWS``. Only the last runs are kept (``keep``). With the last note goes the whole log.
 """
 
 from __future__ import annotations
@@ -55,6 +55,7 @@ class Run:
     detail: str = ""
     id: int | None = None
     first: bool = False  # there was no note before it
+    rows: int = 0  # that it has written to the log
 
 
 def watch(connection: sqlite3.Connection) -> None:
@@ -77,6 +78,9 @@ def record(connection: sqlite3.Connection, run: Run) -> None:
         facts, notes = touched.facts(connection), touched.notes(connection)
         if (facts or notes) and _begin(connection, run):
             _put(connection, run, facts, notes)
+            run.rows += len(facts) + len(notes)
+            if run.rows > MAX_RUN:
+                _sum_up(connection, run)
     touched.clear(connection)
 
 
@@ -139,18 +143,15 @@ def keep(connection: sqlite3.Connection, runs: int) -> int:
 
 
 def prune(connection: sqlite3.Connection, runs: int) -> int:
-    """Drop all but the last ``runs`` runs, and what is too long to be listed; returns how many runs were dropped."""
+    """Drop all but the last ``runs`` runs, and the lists of old ones; returns how many runs were dropped."""
     dropped = connection.execute(
         "DELETE FROM kg_runs WHERE id NOT IN (SELECT id FROM kg_runs ORDER BY id DESC LIMIT ?)", [runs]
     ).rowcount
     held = 0
     for run, rows in connection.execute(LENGTHS).fetchall():
-        if rows > MAX_RUN or held + rows > MAX_ROWS:
-            _add_counts(connection, Run(id=run), _summed(connection, run))
-            connection.execute("DELETE FROM kg_fact_log WHERE run = ?", [run])
-            connection.execute("DELETE FROM kg_note_log WHERE run = ?", [run])
-        else:
-            held += rows
+        held += rows
+        if held > MAX_ROWS:
+            _sum_up(connection, Run(id=run))
     return dropped
 
 
@@ -186,11 +187,12 @@ def _add_counts(connection: sqlite3.Connection, run: Run, more: Counts) -> None:
     connection.execute("UPDATE kg_runs SET counts = ? WHERE id = ?", [json.dumps(counts), run.id])
 
 
-def _summed(connection: sqlite3.Connection, run: int) -> Counts:
-    return {
-        "notes": touched.named(connection.execute(SUM_NOTES, [run]).fetchone()),
-        "facts": touched.named(connection.execute(SUM_FACTS, [run]).fetchone()),
-    }
+def _sum_up(connection: sqlite3.Connection, run: Run) -> None:
+    """Count what a run has listed, and list it no longer."""
+    notes, facts = (connection.execute(statement, [run.id]).fetchone() for statement in (SUM_NOTES, SUM_FACTS))
+    _add_counts(connection, run, {"notes": touched.named(notes), "facts": touched.named(facts)})
+    connection.execute("DELETE FROM kg_fact_log WHERE run = ?", [run.id])
+    connection.execute("DELETE FROM kg_note_log WHERE run = ?", [run.id])
 
 
 SUM_NOTES = """

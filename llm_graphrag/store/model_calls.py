@@ -154,3 +154,11 @@ def output_ratio(connection: sqlite3.Connection, purpose: str, model: str) -> fl
         [purpose, model],
     ).fetchone()
     return None if row[0] is None else float(row[0])
+
+
+def lost(connection: sqlite3.Connection, run: str) -> tuple[int, int]:
+    """How many calls of a run were lost, and the tokens set aside for them."""
+    row = connection.execute(
+        "SELECT count(*), coalesce(sum(reserved_tokens), 0) FROM kg_ledger WHERE run = ? AND status = 'lost'", [run]
+    ).fetchone()
+    return int(row[0]), int(row[1])
