@@ -350,9 +350,11 @@ def test_the_estimate_is_near_what_the_ledger_says(kb: KnowledgeBase, tmp_path: 
 
 def test_a_reply_that_is_cut_off_is_asked_for_in_two_halves(kb: KnowledgeBase, tmp_path: Path, scripted: Make) -> None:
     kb.add([write(tmp_path / "v", notes(8))])
-    model = scripted(
-        lambda prompt, system: say(prompt) if len(chunks(prompt)) <= 2 else say(prompt) + " " + "x " * 9000
-    )
+
+    def long_of_many(prompt: str, system: str | None) -> str:
+        return say(prompt) if len(chunks(prompt)) <= 2 else say(prompt)[:700] + " x" * 9000
+
+    model = scripted(long_of_many)
     report = extract(kb, workers=1)
     assert (report.windows, report.done, report.halved, report.failed) == (4, 4, 3, 0)
     assert len(model.calls) == 7
