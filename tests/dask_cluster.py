@@ -28,7 +28,7 @@ KEY = "sk-verysecret"
 
 def say(prompt: str, system: str | None = None) -> Any:
     """hail: unusable until it is told so; flood: an error; storm: cut off unless it is about one chunk; fog: slowly."""
-    if "List the entities only" in prompt:
+    if "Now only the names" in prompt:
         return json.dumps({"entities": reading(prompt)["entities"]})
     if "flood" in prompt:
         return HttpError(400, "no boats on this street")
@@ -36,7 +36,7 @@ def say(prompt: str, system: str | None = None) -> Any:
         return "I would rather not."
     said = extraction_model.say(prompt)
     if "storm" in prompt and len(chunks(prompt)) > 1:
-        return said[: len(said) // 2]
+        return said[: len(said) // 2] + " x" * 9000
     return Delay(0.25, said) if "fog" in prompt else said
 
 

@@ -152,11 +152,12 @@ def test_the_nearest_type_by_name_by_alias_and_by_meaning(kb: KnowledgeBase) -> 
 
 def test_nothing_is_near_where_the_schema_has_nothing_of_the_kind(tmp_path: Path) -> None:
     from llm_graphrag.facts.template import EntityType, Template
+    from llm_graphrag.store import schema
 
     with KnowledgeBase.in_memory() as kb:
         kb.connection.execute("INSERT INTO kg_proposals(id, kind, name, key) VALUES (1, 'relation', 'a', 'a')")
         assert list(nearest(kb.connection, [1])) == [(1, None, None)]
-        kb.use_schema(Template("t", entity_types=(EntityType("a"),)), "test")
+        schema.use(kb.connection, Template("t", entity_types=(EntityType("a"),)), "test", "")
         assert list(nearest(kb.connection, [1])) == [(1, None, None)]
         review.recount(kb.connection, kb.settings)
         assert list(nearest(kb.connection, [])) == []
