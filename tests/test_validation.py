@@ -790,3 +790,21 @@ def test_many_wrong_quotes_cost_bounded_time() -> None:
     found = reading(items, over)
     assert {item.reason for item in found.dropped} == {"quote not found"}
     assert time.process_time() - started < 20
+
+
+def test_a_triple_is_turned_only_where_both_ends_have_a_type() -> None:
+    """ "The dairy works at Tromsø" must not become a Tromsø that works at the dairy."""
+    from llm_graphrag.facts.llm.window import Window, WindowChunk
+    from llm_graphrag.facts.template import load_template
+
+    text = "Quartz Dairy works at Tromsø. Ada Lund works at Quartz Dairy."
+    window = Window((WindowChunk(1, 1, 1, "Note", "", text, ""),))
+    entities = [{"name": "Quartz Dairy", "type": "organization"}, {"name": "Ada Lund", "type": "person"}]
+    triples = [
+        {"head": "Quartz Dairy", "relation": "works_at", "tail": "Tromsø", "chunk": 1, "quote": text[:29]},
+        {"head": "Quartz Dairy", "relation": "works_at", "tail": "Ada Lund", "chunk": 1, "quote": text[30:]},
+    ]
+    found = read(json.dumps({"entities": entities, "triples": triples}), window, load_template("general"), "suggest")
+    kept = [(claim.head, claim.tail, claim.flags) for claim in found.claims if claim.kind == "triple"]
+    assert kept == [("Ada Lund", "Quartz Dairy", ("reversed",))]
+    assert [(item.kind, item.reason) for item in found.dropped] == [("triple", "domain or range")]

@@ -31,6 +31,8 @@ class Estimate:
     guessed: bool
 
 
+GUESSED_REPLY = 6  # tokens of a thorough reading, for each of text (benchmarks/tokens.py)
+
 CHUNKS = """
   SELECT c.id, c.document, d.title, c.heading, c.text, c.content_hash, d.private
   FROM json_each(?) w CROSS JOIN kg_chunks c ON c.id = w.value JOIN kg_documents d ON d.id = c.document
@@ -73,7 +75,7 @@ def estimate(windows: Iterable[Window], reader: Reader) -> Estimate:
         documents=len({c.document for window in found for c in window.chunks}),
         text_tokens=text,
         prompt_tokens=prompts,
-        output_tokens=round(prompts * share) if share is not None else text,
+        output_tokens=round(prompts * share) if share is not None else GUESSED_REPLY * text,
         most_output_tokens=sum(reader.most(window) for window in found),
         guessed=share is None,
     )

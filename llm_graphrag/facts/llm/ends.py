@@ -147,9 +147,11 @@ class Ends:
         return [entity.name for key, same in self._entities.items() if key not in keys for entity in same[:1]]
 
     def fit(self, head: End, tail: End, meant: Meant) -> Fit | None:
-        """The types under which the ends fit; the other way round only if they do not as they are."""
+        """The types under which the ends fit; the other way round only if both are known, and nothing else fits."""
         for turned, (first, second) in enumerate(((head, tail), (tail, head))):
             pairs = [(a, b) for a in first.types for b in second.types if self._fits(a, b, meant)]
+            if turned:  # an end without a type fits anywhere, and would turn a wrong triple into a false one
+                pairs = [pair for pair in pairs if all(type_ and type_ != _UNKNOWN for type_ in pair)]
             if pairs:
                 apart = [pair for pair in pairs if head.key != tail.key or pair[0] != pair[1]]
                 best = max(apart or pairs, key=lambda pair: bool(pair[0]) + bool(pair[1]))
