@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from proposals_model import extract, open_kb, outside, say
 from scripted_model import ScriptedModel, llm_user, scripted  # noqa: F401 - fixtures
@@ -163,7 +163,15 @@ def state(kb: KnowledgeBase) -> list[Any]:
     return [[tuple(row) for row in claims], [tuple(row) for row in asked]]
 
 
+EQUALLY_NEAR = (  # after the map a type that was there before the nearest one is just as near
+    [("note", "a.md", ["Mira mentors Otto.", "Pia fears Dan. (0.5)"]),
+     ("note", "b.md", ["Mira mentors Otto.", "Otto is a sailor."])],
+    [("extract", False), ("schema rename", 7, "sailor"), ("map", 2, 1)],
+)  # fmt: skip
+
+
 @given(scenario)
+@example(steps=EQUALLY_NEAR)
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_only_a_recorded_decision_changes_the_schema(
     scripted: Callable[..., ScriptedModel], model: ScriptedModel, steps: tuple[list[Any], list[Any]]

@@ -15,6 +15,7 @@ from ..store.schema import types
 __all__ = ["nearest"]
 
 Nearest = tuple[int, int | None, float | None]
+DIGITS = 4  # of a similarity
 
 
 def nearest(
@@ -38,18 +39,19 @@ def nearest(
         return
     encoder = load()
     meanings = encoder.encode([_text(row) for row in wanted]) @ encoder.encode([_text(row) for row in found]).T
+    order = {row["id"]: n for n, row in enumerate(found)}
     spellings = [[folded(name) for name in (row["name"], *json.loads(row["aliases"]))] for row in found]
     for row, cosines in zip(wanted, meanings.tolist(), strict=True):
-        best, id_, compared = -1.0, None, list(range(len(found)))
+        best, first, compared = -1.0, None, list(range(len(found)))
         if changed is not None and _still_has(row, changed):
-            best, id_, compared = row["similarity"], row["nearest"], new
+            best, first, compared = row["similarity"], order[row["nearest"]], new
         letters = SequenceMatcher(None, "", row["key"], autojunk=False)
         for n in compared:
             if found[n]["kind"] == row["kind"]:
                 likeness = _likeness(letters, spellings[n], cosines[n], best)
-                if likeness > best:
-                    best, id_ = likeness, found[n]["id"]
-        yield row["id"], id_, None if id_ is None else best
+                if likeness > best or (likeness == best and first is not None and n < first):
+                    best, first = likeness, n
+        yield row["id"], None if first is None else found[first]["id"], None if first is None else best
 
 
 def _still_has(row: sqlite3.Row, changed: Collection[tuple[str, str]]) -> bool:
@@ -58,13 +60,14 @@ def _still_has(row: sqlite3.Row, changed: Collection[tuple[str, str]]) -> bool:
 
 
 def _likeness(letters: SequenceMatcher[str], names: Iterable[str], cosine: float, best: float) -> float:
-    """The similarity of a type to the one whose name ``letters`` holds, exact if it is more than ``best``."""
+    """The similarity of a type to the one whose name ``letters`` holds, exact if it is ``best`` or more."""
     most = min(max(cosine, 0.0), 1.0)
     for name in names:
         letters.set_seq1(name)
-        if letters.real_quick_ratio() > max(most, best) and letters.quick_ratio() > max(most, best):
+        enough = max(most, best - 10**-DIGITS)
+        if letters.real_quick_ratio() > enough and letters.quick_ratio() > enough:
             most = max(most, letters.ratio())
-    return round(most, 4)
+    return round(most, DIGITS)
 
 
 def _text(row: sqlite3.Row) -> str:
