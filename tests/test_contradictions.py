@@ -283,7 +283,7 @@ def test_the_command(run: Run, vault: Vault) -> None:
     assert "Mira (person): birth date  2 values, certain to 1\n  1971\n" in printed
     assert "    birth_date: 1971  (vault/Mira.md:3, read 20" in printed and "\x1b[31m" not in printed
     only = run("contradictions", "--entity", "MIRA").stdout
-    assert "1 contradictions." in only and "status" not in only
+    assert "1 contradiction.\n" in only and "status" not in only
     [found] = json.loads(run("contradictions", "--entity", "mira", "--json").stdout)
     assert [value["value"] for value in found["values"]] == ["1971", "1970"]
     assert found["values"][0]["statements"][0]["line"] == 3

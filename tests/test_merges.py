@@ -437,19 +437,21 @@ def test_what_differs_and_what_stands_between_is_shown(vault: Vault, kb: Knowled
 
 
 def test_only_decisions_join_entities() -> None:
-    """Of all code, joining.py alone writes merged_into, and review/merges.py alone approves."""
+    """Of all code, joining.py alone writes merged_into, and what writes a status writes the log."""
     files = [*(ROOT / "llm_graphrag").rglob("*.py"), *(ROOT / "datasette_graphrag").rglob("*.py")]
     texts = {path.relative_to(ROOT).as_posix(): path.read_text("utf-8") for path in files}
     writing = [
         name for name, text in texts.items() if re.search(r"SET\s+merged_into|kg_entities\([^)]*merged_into", text)
     ]
     assert writing == ["llm_graphrag/store/joining.py"]
-    deciding = [name for name, text in texts.items() if re.search(r"\bset_status\(|UPDATE kg_merges SET status", text)]
-    assert {name for name in deciding if "merge" in name} == {
-        "llm_graphrag/review/merges.py",
-        "llm_graphrag/store/merges.py",
+    deciding = {
+        name for name, text in texts.items() if re.search(r"merges\.set_status\(|UPDATE kg_merges SET status", text)
     }
-    assert "decisions.record(" in texts["llm_graphrag/review/merges.py"]
+    assert deciding == {f"llm_graphrag/{name}.py" for name in (
+        "review/merges", "review/merge_rows", "review/splits", "store/merges",
+    )}  # fmt: skip
+    for name in deciding - {"llm_graphrag/store/merges.py"}:
+        assert texts[name].count("merges.set_status(") == texts[name].count("decisions.record("), name
 
 
 def test_every_approval_is_in_the_log(notes: KnowledgeBase) -> None:

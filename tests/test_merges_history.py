@@ -13,7 +13,7 @@ from pathlib import Path
 
 from conftest import write_notes
 from fake_reading import give_schema, read_all
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from rows import differences, natural
 from test_order import PLAIN_MATTER, PLAIN_PARTS, PLAIN_PATHS, PRUNE, SLOW, TYPED, Step, apply, delete, move, write
@@ -133,7 +133,16 @@ histories = st.builds(
 )
 
 
+#: A model calls the split name something that it was not called before, in the very document where it is split.
+TYPED_AFTER_SPLIT: list[Act] = [
+    ("note", write("README.md", "\n")),
+    ("note", write("a/README.md", "See [[Mira]].\n\n# Top\n\nOf Kestrel Works, by Otto. [x](a/Otto.md)\n")),
+    ("split", 3, 1),
+]
+
+
 @given(histories, st.sampled_from([1, 3]))
-@settings(SLOW, max_examples=80)
+@example(TYPED_AFTER_SPLIT, 1)
+@settings(SLOW, max_examples=50)
 def test_any_history(acts: list[Act], together: int) -> None:
     assert after(acts, together) == []

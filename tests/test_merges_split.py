@@ -6,6 +6,7 @@ import re
 
 import pytest
 from conftest import Run, Vault
+from fake_reading import give_schema, read_all
 from rows import dump, entities, facts, natural
 
 from llm_graphrag.knowledge_base import KnowledgeBase
@@ -96,6 +97,53 @@ def test_the_other_half_may_have_a_note_of_its_own(mills: KnowledgeBase, vault: 
     mills.add([vault({"Li Wei (South Mill).md": "born:: 1980\n"})])
     assert facts(mills) >= {("south", "chief", "Li Wei (South Mill)"), ("Li Wei (South Mill)", "born", "1980")}
     assert mills.check() == []
+
+
+def test_what_a_model_types_there_means_the_other_too(kb: KnowledgeBase, vault: Vault) -> None:
+    """Under whatever type: the split was of a name that had none, and others of the name do not matter."""
+    kb.set(embedding_model="")
+    give_schema(kb)
+    kb.add([vault({"a.md": "# Yard\n\nMira knows Otto. [[Otto]]\n", "b.md": "Mira knows Otto.\n"})])
+    done = split(kb.connection, kb.settings, "Otto", "Otto (2)", ["vault/a.md"], actor="me")
+    read_all(kb)
+    assert (_meant_in(kb, "a.md"), _meant_in(kb, "b.md")) == ({"otto (2)"}, {"otto"})
+    assert kb.check() == []
+    review.undo(kb.connection, kb.settings, done.merge, actor="me")
+    assert _meant_in(kb, "a.md") == {"otto"}
+    assert {("Otto", "place"), ("Otto", "person")} <= set(entities(kb))
+    assert kb.check() == []
+
+
+def _meant_in(kb: KnowledgeBase, path: str) -> set[str]:
+    """The keys of the entities that claims and mentions of Otto in a note mean."""
+    rows = kb.connection.execute(
+        """SELECT e.key FROM kg_documents d JOIN kg_chunks c ON c.document = d.id JOIN (
+             SELECT chunk, head_entity AS entity FROM kg_evidence WHERE head_key = 'otto'
+             UNION SELECT chunk, tail_entity FROM kg_evidence WHERE tail_key = 'otto'
+             UNION SELECT chunk, entity FROM kg_mentions WHERE key = 'otto') v ON v.chunk = c.id
+           JOIN kg_entities e ON e.id = v.entity WHERE d.path = ?""",
+        [path],
+    )
+    return {row[0] for row in rows}
+
+
+def test_a_type_that_a_split_has_limits_it(kb: KnowledgeBase, vault: Vault) -> None:
+    """The person of this name is two; what a model calls a place in that note stays what it is."""
+    kb.set(embedding_model="")
+    give_schema(kb)
+    kb.add([vault({"a.md": "Otto knows Mira.\n", "b.md": "Otto knows Mira.\n"})])
+    read_all(kb)
+    split(kb.connection, kb.settings, "Otto", "Otto (2)", ["vault/a.md"], type_="person", actor="me")
+    assert (_meant_in(kb, "a.md"), _meant_in(kb, "b.md")) == ({"otto (2)"}, {"otto"})
+    kb.add([vault({"a.md": "# Yard\n\nOtto knows Mira.\n"})])
+    read_all(kb)
+    rows = kb.connection.execute(
+        """SELECT DISTINCT e.name, e.type FROM kg_evidence v JOIN kg_chunks c ON c.id = v.chunk
+           JOIN kg_documents d ON d.id = c.document JOIN kg_entities e ON e.id = v.head_entity
+           WHERE d.path = 'a.md' AND v.head_key = 'otto'"""
+    )
+    assert {tuple(row) for row in rows} == {("Otto", "place")}
+    assert kb.check() == []
 
 
 def test_the_halves_are_never_joined_or_suggested(mills: KnowledgeBase) -> None:

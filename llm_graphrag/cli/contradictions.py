@@ -48,7 +48,7 @@ def contradictions(entity: str | None, database: Path, as_json: bool) -> None:
     for item in found:
         _print(item)
     if found:
-        click.echo(f"{len(found):,} contradictions.")
+        click.echo(f"{len(found):,} contradiction{'s'[: len(found) != 1]}.")
     elif single:
         click.echo("No contradictions.")
     else:

@@ -13,7 +13,7 @@ from .proposals_printer import logged, print_log
 
 if TYPE_CHECKING:
     from ..review.merge_details import Detail, Listed, Side, Stated
-    from ..review.merges import Decided
+    from ..review.merge_rows import Decided
 
 __all__ = [
     "decided", "described", "described_whole", "logged", "print_decided", "print_list", "print_log", "print_whole",

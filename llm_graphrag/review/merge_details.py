@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from ..store import decisions, merges
 from ..store.merges import STATUSES
 from ..text.sentences import sentence_around, sentence_spans
-from .merges import KIND, ReviewError
+from .merge_rows import KIND
+from .proposals import ReviewError
 
 __all__ = ["Detail", "Listed", "Passage", "Side", "Stated", "detail", "listed", "numbers"]
 

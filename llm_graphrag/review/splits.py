@@ -18,7 +18,8 @@ from ..store.connection import transaction
 from ..store.merges import APPROVED, REJECTED, UNDONE
 from ..store.splits import SPLIT
 from ..text.normalise import clean_name, name_key
-from .merges import KIND, Decided, ReviewError, called, row_of, settled, subject, through
+from .merge_rows import KIND, Decided, called, row_of, settled, subject, through
+from .proposals import ReviewError
 
 __all__ = ["split"]
 

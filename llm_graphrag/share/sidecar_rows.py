@@ -55,8 +55,9 @@ def find_note(connection: sqlite3.Connection, uri: str) -> Note | None:
     """The note of this uri, else the only one of this path: a folder may have been added under another name."""
     columns = "SELECT id, uri, name, entity, private FROM kg_documents WHERE"
     rows = connection.execute(f"{columns} uri = ?", [uri]).fetchall()
-    if not rows:
-        rows = connection.execute(f"{columns} path = ?", [uri.partition("/")[2]]).fetchall()
+    path = uri.partition("/")[2]
+    if not rows and path:
+        rows = connection.execute(f"{columns} path = ?", [path]).fetchall()
     if len(rows) != 1:
         return None
     id_, own_uri, name, entity, private = rows[0]

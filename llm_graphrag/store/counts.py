@@ -78,12 +78,6 @@ def recount_facets(connection: sqlite3.Connection) -> None:
         )
 
 
-def facts(connection: sqlite3.Connection) -> int:
-    """How many facts there are, by the counters."""
-    row = connection.execute("SELECT coalesce(sum(n), 0) FROM kg_counts WHERE kind IN ('relation', 'attribute')")
-    return int(row.fetchone()[0])
-
-
 def recount_all(connection: sqlite3.Connection) -> None:
     """Make every counter from the source tables."""
     connection.execute("DELETE FROM kg_counts")

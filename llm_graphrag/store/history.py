@@ -27,6 +27,7 @@ KEEP, DEFAULT_KEEP = "history.keep", 100  # runs
 MAX_RUN, MAX_ROWS = 20_000, 100_000
 
 ADD, REMOVE, MERGE, CHANGE = "add", "remove", "merge", "change"  # what runs do that nobody has named
+COUNTED = (CHANGE, "forget")  # never listed: to forget somebody must not write the name down
 
 
 def who() -> str:
@@ -45,12 +46,11 @@ def _now() -> str:
 class Run:
     """Who does what; a row of ``kg_runs`` as soon as it has changed something.
 
-    One that is given no name is called by what it does. If that is neither to add or remove notes nor to join entities,
-    it is counted only: to forget somebody must not write the name down.
+    One that is given no name is called by what it does: to add or remove notes, to join entities, or to change.
     """
 
     what: str = ""
-    at: str = field(default_factory=_now)
+    at: str = field(default_factory=_now)  # also the time at which its notes are added
     actor: str = field(default_factory=who)
     detail: str = ""
     id: int | None = None
@@ -65,7 +65,7 @@ def watch(connection: sqlite3.Connection) -> None:
 
 def record(connection: sqlite3.Connection, run: Run) -> None:
     """Write to ``run`` what has changed since this was last called; belongs to the transaction that changed it."""
-    if not touched.is_any(connection):
+    if not touched.is_any(connection, run.at):
         return
     if touched.has_emptied(connection):
         connection.execute("DELETE FROM kg_runs")
@@ -94,7 +94,7 @@ def _is_counted(connection: sqlite3.Connection, run: Run) -> bool:
         return row["counts"] is not None
     run.id = None  # it is new, or its first transaction was rolled back
     run.first = touched.was_empty(connection)
-    return run.first or (run.what or _name(connection)) == CHANGE
+    return run.first or (run.what or _name(connection)) in COUNTED
 
 
 def _begin(connection: sqlite3.Connection, run: Run) -> bool:

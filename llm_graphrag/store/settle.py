@@ -42,7 +42,9 @@ class Settlement:
     entities: set[int] = field(default_factory=set)  # that won support
     lost: set[int] = field(default_factory=set)  # that lost some: their spellings may be fewer
     ambiguities: list[Ambiguity] = field(default_factory=list)
+    facts: int = 0  # that came, less those that went, as claims were aggregated
     run: history.Run = field(default_factory=history.Run)  # to which the changes are written in the log
+    halves: splits.Halves = field(init=False)
 
     def __post_init__(self) -> None:
         history.watch(self.connection)
@@ -62,13 +64,17 @@ class Settlement:
 
     def finish(self) -> None:
         """Resolve, aggregate, sweep and count, and be ready for the next batch."""
+        self.halves = splits.Halves(self.connection, self.names)
+        won, lost = self.halves.move(self._move)
+        self.entities |= won
+        self.lost |= lost
         self.keys |= undeclared_keys(self.connection, self.lost)
         self._resolve(self.keys)
         if typed := self.names.take_typed():
             self._resolve(typed)  # what a model had typed is an entity of its own again: untyped names may mean it
         self._resolve_mentions()
+        self.lost |= self.halves.passed
         self._scan_again()
-        self._split()
         self._aggregate()
         self.entities |= self.lost
         keys = self.keys | own_keys(self.connection, self.entities)
@@ -83,12 +89,6 @@ class Settlement:
         self.evidence.clear()
         self.entities.clear()
         self.lost.clear()
-
-    def _split(self) -> None:
-        """What a person has said to mean somebody else in some documents, does."""
-        won, lost = splits.apply(self.connection, self.names, self._move)
-        self.entities |= won
-        self.lost |= lost
 
     def _sweep(self) -> None:
         """Delete what nothing supports any more; what was merged into it is on its own until ``_join``."""
@@ -124,13 +124,14 @@ class Settlement:
 
     def _resolve_heads(self) -> None:
         rows = self.connection.execute(
-            """SELECT v.id, v.head, v.head_key, v.head_type, v.head_entity, v.origin, v.triple, v.attribute
-               FROM json_each(?) w CROSS JOIN kg_evidence v ON v.head_key = w.value ORDER BY v.head_type = '', v.id""",
+            """SELECT v.id, v.head, v.head_key, v.head_type, v.head_entity, v.origin, v.triple, v.attribute, c.document
+               FROM json_each(?) w CROSS JOIN kg_evidence v ON v.head_key = w.value
+               CROSS JOIN kg_chunks c ON c.id = v.chunk ORDER BY v.head_type = '', v.id""",
             [_json(self.keys)],
         ).fetchall()
         for row in rows:
             entity = self.names.resolve(row["head"], row["origin"], row["head_key"], row["head_type"])
-            self._move(row, "head_entity", entity)
+            self._move(row, "head_entity", self.halves.of(entity, row["document"]))
 
     def _resolve_tails(self) -> None:
         rows = self.connection.execute(
@@ -141,7 +142,7 @@ class Settlement:
                    WHERE v.link_key IS NOT NULL
                )
                SELECT v.id, v.tail, v.tail_key, v.tail_type, v.tail_entity, v.link_key, v.detail, v.origin,
-                 v.triple, v.attribute, v.chunk, d.source, d.path, d.uri
+                 v.triple, v.attribute, v.chunk, d.source, d.path, d.uri, d.id AS document
                FROM asked CROSS JOIN kg_evidence v ON v.id = asked.id JOIN kg_chunks c ON c.id = v.chunk
                JOIN kg_documents d ON d.id = c.document""",
             {"links": _json(self.document_keys), "keys": _json(self.keys), "new": json.dumps(sorted(self.evidence))},
@@ -149,7 +150,7 @@ class Settlement:
         candidates = self._candidates({row["link_key"] for row in rows if row["link_key"]})
         self.names.preload(row["tail_key"] for row in rows if row["tail_key"])
         for row in rows:
-            entity = self._tail(row, candidates)
+            entity = self.halves.of(self._tail(row, candidates), row["document"])
             if row["link_key"] is not None and entity != row["tail_entity"]:
                 put_link_mention(self.connection, row, entity)
             self._move(row, "tail_entity", entity)
@@ -189,14 +190,14 @@ class Settlement:
 
     def _resolve_mentions(self) -> None:
         rows = self.connection.execute(
-            """SELECT m.chunk, m.start, m.end, m.key, m.entity, m.origin,
+            """SELECT m.chunk, m.start, m.end, m.key, m.entity, m.origin, c.document,
                  substr(c.text, m.start + 1, m.end - m.start) AS name
                FROM json_each(?) w CROSS JOIN kg_mentions m ON m.key = w.value JOIN kg_chunks c ON c.id = m.chunk
                WHERE m.origin <> 'link'""",
             [_json(self.keys)],
         ).fetchall()
         for row in rows:
-            entity = self.names.resolve(row["name"], row["origin"], row["key"])
+            entity = self.halves.of(self.names.resolve(row["name"], row["origin"], row["key"]), row["document"])
             if entity == row["entity"] or entity is None:
                 continue
             self.connection.execute(
@@ -225,15 +226,16 @@ class Settlement:
         connection = self.connection
         highest = connection.execute("SELECT max(id) FROM kg_triples").fetchone()[0] or 0
         for statement in LOOSE_TRIPLES + LOOSE_ATTRIBUTES:
-            connection.execute(statement)
+            rows = connection.execute(statement).rowcount
+            self.facts += rows if statement.startswith("INSERT INTO kg_") else 0
         new = connection.execute("SELECT id FROM kg_triples WHERE id > ?", [highest]).fetchall()
         changes.record(connection, "kg_triples", (row[0] for row in new), "insert")
-        rows = connection.execute(
+        ends = connection.execute(
             """SELECT t.head, t.tail FROM temp.touched w CROSS JOIN kg_triples t ON t.id = w.id WHERE w.kind = 'triple'
                UNION SELECT a.entity, a.entity FROM temp.touched w CROSS JOIN kg_attributes a ON a.id = w.id
                WHERE w.kind = 'attribute'"""
         )
-        self.entities.update(id_ for row in rows for id_ in row)
+        self.entities.update(id_ for row in ends for id_ in row)
         for statement in COUNT_FACTS:
             connection.execute(statement)
         gone = connection.execute(
@@ -242,7 +244,8 @@ class Settlement:
         ).fetchall()
         changes.record(connection, "kg_triples", (row[0] for row in gone), "delete")
         for statement in DROP_EMPTY:
-            connection.execute(statement)
+            rows = connection.execute(statement).rowcount
+            self.facts -= rows if statement.startswith("DELETE FROM kg_") else 0
 
 
 def _json(keys: Iterable[str]) -> str:

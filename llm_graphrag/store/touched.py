@@ -3,7 +3,8 @@
 Triggers of this connection note the state of a row the first time that it is changed,
 made or deleted, whoever does it; compared with the tables as they are, that is the
 difference a batch has made. The notes are temporary tables: they are rolled back with
-the batch, and nobody else sees them.
+the batch, and nobody else sees them. New documents need no trigger, which would be dear
+with their many indexes: their ids are higher than any before.
 """
 
 from __future__ import annotations
@@ -25,8 +26,8 @@ WATCH = (
          id INTEGER PRIMARY KEY, head INTEGER, relation TEXT, tail INTEGER, evidence INTEGER, confidence REAL)""",
     """CREATE TEMP TABLE IF NOT EXISTS attribute_was(
          id INTEGER PRIMARY KEY, entity INTEGER, attribute TEXT, value TEXT, evidence INTEGER, confidence REAL)""",
-    """CREATE TEMP TRIGGER IF NOT EXISTS note_came AFTER INSERT ON main.kg_documents
-       BEGIN INSERT OR IGNORE INTO note_was VALUES (new.id, NULL, NULL); END""",
+    "CREATE TEMP TABLE IF NOT EXISTS note_mark(one INTEGER PRIMARY KEY, highest INTEGER)",
+    "INSERT OR IGNORE INTO temp.note_mark SELECT 1, coalesce(max(id), 0) FROM main.kg_documents",
     """CREATE TEMP TRIGGER IF NOT EXISTS note_changed AFTER UPDATE OF uri, content_hash ON main.kg_documents
        WHEN old.uri <> new.uri OR old.content_hash <> new.content_hash
        BEGIN INSERT OR IGNORE INTO note_was VALUES (old.id, old.uri, old.content_hash); END""",
@@ -62,7 +63,12 @@ CLEAR = (
     "DELETE FROM temp.join_was",
     "DELETE FROM temp.triple_was",
     "DELETE FROM temp.attribute_was",
+    "UPDATE temp.note_mark SET highest = (SELECT coalesce(max(id), 0) FROM main.kg_documents)",
 )
+
+NEW_NOTES = """
+  INSERT OR IGNORE INTO temp.note_was SELECT id, NULL, NULL FROM main.kg_documents
+  WHERE id > (SELECT highest FROM temp.note_mark) AND added = ?"""
 
 
 def watch(connection: sqlite3.Connection) -> None:
@@ -82,8 +88,9 @@ def clear(connection: sqlite3.Connection) -> None:
         connection.execute(statement)
 
 
-def is_any(connection: sqlite3.Connection) -> bool:
-    """Whether anything was touched."""
+def is_any(connection: sqlite3.Connection, now: str) -> bool:
+    """Whether anything was touched; notes that were added ``now`` are new, others came from elsewhere."""
+    connection.execute(NEW_NOTES, [now])
     return bool(_one(connection, TOUCHED))
 
 
