@@ -29,10 +29,10 @@ class Place:
     chunk: int
 
 
-def places(connection: sqlite3.Connection, proposal: int) -> list[Place]:
-    """The places that asked for a proposal, in reading order."""
+def places(connection: sqlite3.Connection, proposal: int, limit: int = -1) -> list[Place]:
+    """The places that asked for a proposal, in reading order; ``limit`` of them, of many notes rather than of one."""
     found = []
-    for row in proposals.evidence(connection, proposal):
+    for row in proposals.evidence(connection, proposal, limit):
         text, start, end = row["text"], row["start"], row["end"]
         first, last = sentence_around(text, sentence_spans(text), start, end)
         found.append(

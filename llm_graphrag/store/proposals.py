@@ -206,11 +206,22 @@ LISTED = """
   WHERE {where} ORDER BY p.status <> 'open', p.support DESC, p.confidence DESC, p.kind, p.key"""
 
 
-def listed(connection: sqlite3.Connection, statuses: Iterable[str] = ()) -> list[sqlite3.Row]:
-    """Proposals, those that wait for a decision first; of these statuses only, if any is given."""
+def listed(
+    connection: sqlite3.Connection,
+    statuses: Iterable[str] = (),
+    kind: str | None = None,
+    limit: int = -1,
+    offset: int = 0,
+) -> list[sqlite3.Row]:
+    """Proposals, those that wait for a decision first; of these statuses and this kind only, if any is given.
+
+    ``limit`` of them, -1 for all.
+    """
     wanted = list(statuses)
     where = f"p.status IN ({', '.join('?' * len(wanted))})" if wanted else "true"
-    return connection.execute(LISTED.format(where=where), wanted).fetchall()
+    where += " AND (? IS NULL OR p.kind = ?)"
+    sql = LISTED.format(where=where) + " LIMIT ? OFFSET ?"
+    return connection.execute(sql, [*wanted, kind, kind, limit, offset]).fetchall()
 
 
 def one(connection: sqlite3.Connection, proposal: int) -> sqlite3.Row | None:
@@ -229,12 +240,20 @@ def numbers(connection: sqlite3.Connection) -> dict[str, int]:
     return dict(connection.execute("SELECT status, count(*) FROM kg_proposals GROUP BY status").fetchall())
 
 
-def evidence(connection: sqlite3.Connection, proposal: int) -> list[dict[str, Any]]:
-    """The places that asked for a proposal, in reading order, with the text around."""
-    rows = connection.execute(
-        """SELECT v.quote, v.confidence, v.instead_of, v.start, v.end, v.chunk, c.text, c.heading, c.line, c.document,
-             d.uri, d.title, d.private FROM kg_proposal_evidence v JOIN kg_chunks c ON c.id = v.chunk
-           JOIN kg_documents d ON d.id = c.document WHERE v.proposal = ? ORDER BY d.uri, c.seq, v.start""",
-        [proposal],
-    )
+EVIDENCE = """
+  SELECT v.quote, v.confidence, v.instead_of, v.start, v.end, v.chunk, c.text, c.heading, c.line, c.document,
+    d.uri, d.title, d.private
+  FROM (SELECT v.*, row_number() OVER (PARTITION BY c.document ORDER BY c.seq, v.start) AS nth
+        FROM kg_proposal_evidence v JOIN kg_chunks c ON c.id = v.chunk WHERE v.proposal = ?
+        ORDER BY nth, v.confidence DESC, v.id LIMIT ?) v
+  JOIN kg_chunks c ON c.id = v.chunk JOIN kg_documents d ON d.id = c.document
+  ORDER BY d.uri, c.seq, v.start"""
+
+
+def evidence(connection: sqlite3.Connection, proposal: int, limit: int = -1) -> list[dict[str, Any]]:
+    """The places that asked for a proposal, in reading order, with the text around.
+
+    ``limit`` of them, of many notes rather than of one; -1 for all.
+    """
+    rows = connection.execute(EVIDENCE, [proposal, limit])
     return [{**dict(row), "line": row["line"] + row["text"].count("\n", 0, row["start"])} for row in rows]
