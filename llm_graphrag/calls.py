@@ -12,7 +12,7 @@ import json
 import queue
 import threading
 import time
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -149,9 +149,9 @@ def begin(
         raise Unsendable(error) from error
 
 
-def read_failure(error: ModelRaised, received: bool) -> Failure:
+def read_failure(error: ModelRaised, received: bool, secrets: Sequence[str | None] = ()) -> Failure:
     """What it means that a model raised something; ``received`` says whether a part of the reply had come."""
-    failure = failure_of(error.error, received)
+    failure = failure_of(error.error, received, secrets)
     if isinstance(error, Unsendable):
         return replace(failure, charged=False, retry=False, fatal=True)
     return failure

@@ -11,10 +11,12 @@ from __future__ import annotations
 import random
 import re
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from typing import Any
+
+from .text.error_text import error_text
 
 __all__ = ["CallFailed", "Failure", "ModelError", "ReadElsewhere", "Stopped", "failure_of", "seconds_before_next"]
 
@@ -39,7 +41,6 @@ BROKEN = re.compile(
     "|BrokenPipe|ConnectionError"
 )
 QUOTA = "insufficient_quota"
-MAX_MESSAGE = 300
 
 
 class ModelError(ValueError):
@@ -80,8 +81,11 @@ class ReadElsewhere(Exception):
         self.failure = failure
 
 
-def failure_of(error: BaseException, received: bool) -> Failure:
-    """Read an exception; ``received`` says whether a part of the reply had come before it."""
+def failure_of(error: BaseException, received: bool, secrets: Sequence[str | None] = ()) -> Failure:
+    """Read an exception; ``received`` says whether a part of the reply had come before it.
+
+    ``secrets`` are keys that must not be in the message.
+    """
     if isinstance(error, ReadElsewhere):
         return error.failure
     chain = list(_chain(error))
@@ -96,7 +100,7 @@ def failure_of(error: BaseException, received: bool) -> Failure:
     turned_away = status is not None and status not in LOST_BEHIND
     retry = not fatal and (status in RETRIED if status is not None else broken)
     return Failure(
-        message=_message(error, status),
+        message=_message(error, status, secrets),
         status=status,
         charged=received or not (unsent or turned_away),
         retry=retry,
@@ -168,10 +172,8 @@ def _seconds(value: object) -> float | None:
         return None
 
 
-def _message(error: BaseException, status: int | None) -> str:
+def _message(error: BaseException, status: int | None, secrets: Sequence[str | None]) -> str:
     """One line; the name of the exception where it says nothing itself."""
-    text = " ".join(str(error.args[0] if isinstance(error, KeyError) and error.args else error).split())
-    text = text or type(error).__name__
-    if status is not None and str(status) not in text:
-        text = f"{status}: {text}"
-    return text if len(text) <= MAX_MESSAGE else text[: MAX_MESSAGE - 1] + "…"
+    said = error.args[0] if isinstance(error, KeyError) and error.args else error
+    text = error_text(said, secrets) or type(error).__name__
+    return text if status is None or str(status) in text else error_text(f"{status}: {text}")

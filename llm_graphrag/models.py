@@ -38,11 +38,12 @@ from .calls import (
 from .failures import CallFailed, Failure, ModelError, Stopped, seconds_before_next
 from .ledger import Ledger, Reservation, estimate_prompt_tokens
 from .store.model_calls import OWN_THREAD
+from .text.error_text import error_text
 
 if TYPE_CHECKING:
     from tenacity import RetryCallState
 
-__all__ = ["CallFailed", "Caller", "ModelError", "Reply", "Stopped", "find_model", "one_request_a_call"]
+__all__ = ["CallFailed", "Caller", "ModelError", "Reply", "Stopped", "find_model", "one_request_a_call", "secrets_of"]
 
 LOG_PATIENCE = 10.0  # seconds that a locked log is waited for
 _LOG_LOCK = threading.Lock()
@@ -170,7 +171,7 @@ class Caller:
                         shown = True
                         request.on_text(text)
         except ModelRaised as error:
-            failure = read_failure(error, received)
+            failure = read_failure(error, received, secrets_of(self.model, self.key))
             if shown:
                 failure = replace(failure, retry=False)  # its reader would get the beginning twice
             self._recorded(partial(self.ledger.lose if failure.charged else self.ledger.release, reservation))
@@ -215,7 +216,7 @@ class Caller:
             _write_log(response, self._log_patience)
         except Exception as error:
             self._log_patience = 0.5  # a log that is locked for good must not hold up every call
-            self._warn(f"llm's log could not be written ({error}); the replies are used all the same.")
+            self._warn(f"llm's log could not be written ({error_text(error)}); the replies are used all the same.")
             return False
         self._log_patience = LOG_PATIENCE
         return True
@@ -265,6 +266,7 @@ def _options(model: Any, given: Mapping[str, Any]) -> dict[str, Any]:
     except ValueError as error:
         errors = getattr(error, "errors", None)
         said = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in errors()) if errors else str(error)
+        said = error_text(said)
         raise ModelError(f"{model.model_id} does not take these options: {said}. See: llm models --options") from error
     return {name: value for name, value in checked if value is not None and name in merged}
 
@@ -283,6 +285,16 @@ def one_request_a_call(model: Any, timeout: float) -> Any:
     own = copy.copy(model)  # llm's instance stays as it is
     own.get_client = get_client
     return own
+
+
+def secrets_of(model: Any, key: str | None) -> tuple[str | None, ...]:
+    """What a model is called with that no message may repeat: the key as it was given, and the one llm keeps."""
+    from llm import NeedsKeyException
+
+    try:
+        return key, model.get_key(key)
+    except NeedsKeyException:
+        return (key,)
 
 
 def _write_log(response: Any, patience: float) -> None:

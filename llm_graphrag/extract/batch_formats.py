@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..calls import LIMIT_OPTIONS, Request
+from ..text.error_text import error_text
 
 __all__ = [
     "ANTHROPIC",
@@ -54,7 +55,6 @@ EXPIRED = ("batch_expired", "batch_cancelled", "batch_canceled")
 LEFT_OUT = ("json_object", "image_detail", "chat_completions", "reasoning_summary")  # of llm, not of the provider
 ANTHROPIC_OPTIONS = ("temperature", "top_p", "top_k", "stop_sequences")
 MOST_TOKENS = 1_000_000_000  # what is more is no count
-MAX_MESSAGE = 300
 
 VERSION = re.compile(r"(-\d+)*")
 
@@ -234,8 +234,7 @@ def _message(*errors: Any) -> str:
     for error in errors:
         said = error.get("message") or error.get("code") or error.get("type") if isinstance(error, dict) else error
         if said:
-            text = " ".join(str(said).split())
-            return text if len(text) <= MAX_MESSAGE else text[: MAX_MESSAGE - 1] + "…"
+            return error_text(said)
     return "the request failed, and nothing says why"
 
 

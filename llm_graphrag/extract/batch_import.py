@@ -25,6 +25,7 @@ from ..store import batches, extractions, schema
 from ..store.batches import BatchCall
 from ..store.connection import transaction
 from ..store.extractions import Asking
+from ..text.error_text import error_text
 from .asking import CUT, judge
 from .batch_formats import ERROR, REPLY, UNASKED, Answered, LineError, provider_name, read_line, same_model
 from .commit import Committer
@@ -84,7 +85,7 @@ class Import:
                 if line.strip():
                     self._take(read_line(line))
             except LineError as error:
-                self.report.skipped.append((number, str(error)))
+                self.report.skipped.append((number, error_text(error)))
         self.report.waiting = len(batches.exported(self.connection))
         return self.report
 

@@ -19,6 +19,7 @@ from typing import Any
 
 from .. import __version__
 from ..failures import Failure, ReadElsewhere
+from ..text.error_text import error_text
 from .dask_worker import Answer, Described, Stale, Task, ask, describe
 
 __all__ = ["Cluster"]
@@ -168,7 +169,7 @@ class Cluster:
             came: Answer | Failure | Stale = future.result(timeout=RPC_SECONDS)
         except Exception as error:  # of Dask: the task itself raises nothing
             self._look(now=True)
-            raise _failed(f"Dask: {' '.join(str(error).split()) or type(error).__name__}") from error
+            raise _failed(f"Dask: {error_text(error) or type(error).__name__}") from error
         return came
 
     # -- who is there --------------------------------------------------------------
@@ -223,13 +224,13 @@ class Cluster:
         try:
             described: Described = future.result(timeout=RPC_SECONDS)
         except Exception as error:  # there is no such module there, or it is another one
-            why = str(error) or type(error).__name__
+            why = error_text(error) or type(error).__name__
             problem = f"cannot run llm-graphrag {__version__} ({why}): install it there, and at the scheduler"
         else:
             if described.version != __version__:
                 problem = f"has llm-graphrag {described.version}, not {__version__}: install the same version there"
             elif described.problem:
-                problem = f"cannot call {self._model}: {described.problem}"
+                problem = f"cannot call {self._model}: {error_text(described.problem)}"
         if problem:
             self._refused[address] = f"The Dask worker at {address} {' '.join(problem.split())}"
             self.warnings.append(f"{self._refused[address]}. It was not used.")
@@ -255,5 +256,5 @@ def _connect(address: str) -> Any:
     try:
         return Client(address, timeout=RPC_SECONDS, set_as_default=False, name="llm-graphrag")
     except Exception as error:  # of sockets, of TLS, of what is no address
-        why = " ".join(str(error).split()) or type(error).__name__
+        why = error_text(error) or type(error).__name__
         raise ValueError(f"No Dask scheduler answers at {address} ({why}). {START} {address}") from error

@@ -18,7 +18,8 @@ from typing import Any
 from .. import __version__
 from ..calls import ModelRaised, Unsendable, begin, pieces, read_failure
 from ..failures import Failure
-from ..models import find_model, one_request_a_call
+from ..models import find_model, one_request_a_call, secrets_of
+from ..text.error_text import error_text
 
 __all__ = ["Answer", "Described", "Stale", "Task", "ask", "describe"]
 
@@ -69,7 +70,7 @@ def describe(model: str, key_comes: bool) -> Described:
         if not key_comes:
             found.get_key()
     except Exception as error:  # of any plugin; it is said where the run was started
-        return Described(_own_id(), __version__, version("llm"), str(error) or type(error).__name__)
+        return Described(_own_id(), __version__, version("llm"), error_text(error) or type(error).__name__)
     return Described(_own_id(), __version__, version("llm"))
 
 
@@ -77,9 +78,10 @@ def ask(task: Task, worker: str) -> Answer | Failure | Stale:
     """Make a call, once, if this is the process that it was meant for."""
     if _own_id() != worker:
         return Stale()
-    received = False
+    received, secrets = False, (task.key,)
     try:
         model = _model(task.model, task.timeout)
+        secrets = secrets_of(model, task.key)
         response = begin(model, task.prompt, task.system, task.schema, task.options, task.key)
         with closing(pieces(response, task.timeout)) as texts:
             for _ in texts:
@@ -87,9 +89,9 @@ def ask(task: Task, worker: str) -> Answer | Failure | Stale:
         usage = response.usage()
         return Answer(response.text(), usage.input, usage.output, usage.details, response.resolved_model)
     except ModelRaised as error:
-        return read_failure(error, received)
+        return read_failure(error, received, secrets)
     except Exception as error:  # the model is gone from this worker, or its response cannot be read
-        return read_failure(ModelRaised(error) if received else Unsendable(error), received)
+        return read_failure(ModelRaised(error) if received else Unsendable(error), received, secrets)
 
 
 @lru_cache(maxsize=8)

@@ -11,13 +11,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ..static_model import MODEL_ID
+from ..text.error_text import error_text
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
 STATIC = "graphrag-static"
-SHOWN = 300  # characters of a provider's message that are shown
 
 
 class EncoderError(ValueError):
@@ -98,5 +98,4 @@ class _FromLlm:
 
 def _short(error: Exception) -> str:
     """What a provider said, on one line, cut."""
-    said = " ".join(str(error).split()) or type(error).__name__
-    return said if len(said) <= SHOWN else said[:SHOWN] + "…"
+    return error_text(error) or type(error).__name__

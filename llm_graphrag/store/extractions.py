@@ -16,6 +16,7 @@ from dataclasses import asdict, dataclass
 
 from ..facts.llm.reading import Dropped
 from ..facts.llm.window import Window, WindowChunk
+from ..text.error_text import error_text
 
 MAX_FAILURES = 3  # after these, a window is asked about only when a person says so
 
@@ -202,7 +203,7 @@ def fail(connection: sqlite3.Connection, extraction: int, error: str, reply: str
              reply = iif(ask_again, reply, :reply), attempts = attempts + 1, claimed_by = NULL,
              ask_again = ask_again AND attempts + 1 < :most WHERE id = :id""",
         {
-            "error": storable(error), "reply": None if reply is None else storable(reply), "now": now,
+            "error": error_text(error), "reply": None if reply is None else storable(reply), "now": now,
             "id": extraction, "most": MAX_FAILURES,
         },
     )  # fmt: skip
