@@ -5,9 +5,9 @@ of that one. The pair is a rejected one in ``kg_merges`` (the two are never to b
 log of decisions. What a name means is still told from the notes alone; where that is the split entity and the document
 is one of those, it means the other half. What a note says of itself is excepted.
 
-The split entity is known by its key, and by its type as far as there is one: a split of no type is about all of that key,
-and one of a type about those of no type too. Which others of the key exist has no part in it: that depends on
-what is split.
+The split entity is known by its key, and by its type as far as there is one: a split of no type is about all of the
+key, and one of a type about those of no type too. Which others of the key exist has no part in it: that depends on what
+is split.
 """
 
 from __future__ import annotations
