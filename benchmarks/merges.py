@@ -7,7 +7,8 @@ one thing if a document has both in one cluster; every pair that was suggested a
 measured. Besides, vaults with planted aliases and homonyms (planted_names.py), read with a model and without.
 
 ``--fit`` fits the weights of facts/doubt.py anew and prints them, ``--list`` the pairs that are suggested and wrong;
-``--speed N`` measures how long it takes to find the candidates among N entities.
+``--speed N`` measures how long it takes to find the candidates among N entities. Exits 1 where less than ``FLOOR`` of
+what is suggested is one thing, or a planted homonym is suggested.
 """
 
 from __future__ import annotations
@@ -47,6 +48,7 @@ ASKING = Asking("gold", "gold", 1, "suggest")
 SKIPPED = ("TIME", "NUM")  # no things
 TRAIN, TEST = range(1, 4), range(101, 104)  # seeds of vaults
 DECAY = 8.0
+FLOOR = 0.95  # of what is suggested is one thing
 
 
 @dataclass(frozen=True)
@@ -231,6 +233,18 @@ def scores(name: str, sets: Sequence[Set]) -> list[object]:
     ]  # fmt: skip
 
 
+def missed(name: str, sets: Sequence[Set]) -> Iterator[str]:
+    """What is not as good as it has to be."""
+    suggested = [item for of in sets for item in of.judged if item.candidate.doubt <= THRESHOLD]
+    right = sum(item.same is True for item in suggested)
+    if not suggested or right < FLOOR * len(suggested):
+        yield f"{name}: {right} of {len(suggested)} suggested pairs are one thing, less than {FLOOR:.0%}"
+    if traps := sum(item.trap for item in suggested):
+        yield f"{name}: {traps} planted homonyms are suggested"
+    if not sum(of.positives for of in sets):
+        yield f"{name}: nothing in it is one thing, so nothing was measured"
+
+
 def _share(part: int, whole: int) -> str:
     return f"{part / whole:.3f}" if whole else "—"
 
@@ -339,6 +353,8 @@ def main() -> None:
         print(*(line for sets in groups.values() for line in mistakes(sets)), sep="\n")
     if arguments.write:
         write_section("Merges", "python benchmarks/merges.py REDOCRED --speed 10000 --speed 100000", body)
+    if failures := [line for name, sets in groups.items() for line in missed(name, sets)]:
+        sys.exit("\n".join(failures))
 
 
 if __name__ == "__main__":
