@@ -1,0 +1,172 @@
+"""The triples around a frontier of entities, read a statement at a time and no further than allowed.
+
+Whoever walks the graph (``graph.paths``, ``graph.metapath``) asks for the neighbours of many
+entities at once. Each entity is read once; what a walk may cost is bounded three ways: by
+the triples read of one entity (a hub has hundreds of thousands), by the triples read in all,
+and by the clock. Where a bound is met, ``truncated`` says so, and the triples that are read
+are always the same ones, unless it was the clock.
+
+``Within`` narrows the graph: to some relations, to entities of some types, to triples that
+some documents state. Statements have the form that SQLite 3.40 plans well (``graph.view``).
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import time
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+__all__ = ["EVERYTHING", "Frontier", "Limits", "Within"]
+
+SLICE = 500  # entities of a frontier read by one statement: between two, the bounds are looked at
+
+DEGREES = """
+    SELECT f.value, n.n FROM json_each(:nodes) f CROSS JOIN kg_counts n ON n.kind = 'facts' AND n.item = f.value
+"""
+NEAR = """
+    SELECT f.value, t.tail FROM json_each(:nodes) f CROSS JOIN kg_triples t ON t.head = f.value {where_out}
+    UNION ALL
+    SELECT f.value, t.head FROM json_each(:nodes) f CROSS JOIN kg_triples t ON t.tail = f.value {where_in}
+"""
+NEAR_A_HUB = """
+    SELECT f.value, t.tail FROM json_each(:nodes) f CROSS JOIN kg_triples t ON t.id IN (
+      SELECT o.id FROM kg_triples o WHERE o.head = f.value {relation} ORDER BY o.relation, o.tail LIMIT :hub)
+    {where_out}
+    UNION ALL
+    SELECT f.value, t.head FROM json_each(:nodes) f CROSS JOIN kg_triples t ON t.id IN (
+      SELECT o.id FROM kg_triples o WHERE o.tail = f.value {relation} ORDER BY o.relation, o.id LIMIT :hub)
+    {where_in}
+"""
+JOINED = """
+    SELECT f.value, t.tail FROM json_each(:nodes) f CROSS JOIN kg_triples t ON t.head = f.value
+    WHERE t.tail IN (SELECT value FROM json_each(:nodes)) {where_out}
+"""
+RELATION = "AND {alias}.relation IN (SELECT value FROM json_each(:relations))"
+TYPE = """AND EXISTS (SELECT 1 FROM kg_entities e WHERE e.id = t.{end}
+  AND (e.type IN (SELECT value FROM json_each(:types)) OR e.id IN (SELECT value FROM json_each(:ends))))"""
+DOCUMENT = """AND EXISTS (SELECT 1 FROM kg_evidence v CROSS JOIN kg_chunks c ON c.id = v.chunk
+  WHERE v.triple = t.id AND c.document IN (SELECT value FROM json_each(:documents)))"""
+
+
+@dataclass(frozen=True, slots=True)
+class Within:
+    """The part of the graph to stay in; None: no such condition."""
+
+    relations: frozenset[str] | None = None
+    types: frozenset[str] | None = None  # of entities between the ends; the ends themselves may have any
+    documents: frozenset[int] | None = None  # a triple counts if one of them states it
+
+
+EVERYTHING = Within()
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What one question may read."""
+
+    hub: int = 10_000  # triples of one entity, in each direction
+    triples: int = 500_000  # in all
+    seconds: float = 2.0
+
+
+class Frontier:
+    """Neighbours and degrees of entities, for one question."""
+
+    def __init__(
+        self,
+        connection: sqlite3.Connection,
+        within: Within = EVERYTHING,
+        limits: Limits | None = None,
+        ends: Collection[int] = (),
+    ) -> None:
+        self.connection = connection
+        self.limits = limits or Limits()
+        self.truncated = False
+        self._until = time.monotonic() + self.limits.seconds
+        self._left = self.limits.triples
+        self._near: dict[int, dict[int, None]] = {}
+        self._degrees: dict[int, int] = {}
+        self._near_sql, self._hub_sql, self._joined_sql, self._values = _statements(within, ends, self.limits.hub)
+
+    def spent(self) -> bool:
+        """Whether nothing more may be read; ``truncated`` then says so."""
+        spent = self._left <= 0 or time.monotonic() > self._until
+        self.truncated |= spent
+        return spent
+
+    def degrees(self, nodes: Collection[int]) -> Mapping[int, int]:
+        """Entity -> its number of facts, attributes included, whatever part of the graph is looked at."""
+        new = [node for node in nodes if node not in self._degrees]
+        if new:
+            self._degrees.update(dict.fromkeys(new, 1))
+            self._degrees.update(self.connection.execute(DEGREES, {"nodes": json.dumps(new)}).fetchall())
+        return self._degrees
+
+    def neighbours(self, nodes: Sequence[int]) -> Mapping[int, Collection[int]]:
+        """Entity -> the entities that it shares a triple with, itself excepted. Few facts first, if not all fit."""
+        new = [node for node in nodes if node not in self._near]
+        if new:
+            degrees = self.degrees(new)
+            plain = [node for node in new if degrees[node] <= self.limits.hub]
+            hubs = [node for node in new if degrees[node] > self.limits.hub]
+            if sum(degrees[node] for node in plain) > self._left:
+                plain.sort(key=lambda node: (degrees[node], node))
+            for sql, part in ((self._near_sql, plain), (self._hub_sql, hubs)):
+                for some in _slices(part):
+                    if self.spent():
+                        return self._near
+                    self._read(sql, some)
+        return self._near
+
+    def join_hubs(self, nodes: Collection[int]) -> None:
+        """Make sure that hubs among ``nodes`` that share a triple are neighbours, however little is read of them."""
+        degrees = self.degrees(nodes)
+        hubs = [node for node in nodes if degrees[node] > self.limits.hub]
+        if len(hubs) < 2:
+            return
+        self.neighbours(hubs)
+        for head, tail in self.connection.execute(self._joined_sql, {**self._values, "nodes": json.dumps(hubs)}):
+            if head != tail:
+                self._near.setdefault(head, {})[tail] = self._near.setdefault(tail, {})[head] = None
+
+    def _read(self, sql: str, nodes: Sequence[int]) -> None:
+        near = self._near
+        near.update((node, {}) for node in nodes)
+        rows = self.connection.execute(sql, {**self._values, "nodes": json.dumps(nodes)}).fetchall()
+        for node, other in rows:
+            if node != other:
+                near[node][other] = None
+        self._left -= len(rows)
+        if sql is self._hub_sql:
+            self.truncated = True
+
+
+def _slices(nodes: Sequence[int]) -> Iterator[Sequence[int]]:
+    for start in range(0, len(nodes), SLICE):
+        yield nodes[start : start + SLICE]
+
+
+def _statements(within: Within, ends: Collection[int], hub: int) -> tuple[str, str, str, dict[str, object]]:
+    """The statements for plain entities, for hubs, and for hubs among themselves, with their values.
+
+    No text of a user's is in them.
+    """
+    values: dict[str, object] = {"hub": hub}
+    relation = document = type_ = ""
+    if within.relations is not None:
+        relation = RELATION
+        values["relations"] = json.dumps(sorted(within.relations))
+    if within.types is not None:
+        type_ = TYPE
+        values |= {"types": json.dumps(sorted(within.types)), "ends": json.dumps(sorted(ends))}
+    if within.documents is not None:
+        document = DOCUMENT
+        values["documents"] = json.dumps(sorted(within.documents))
+    parts = {
+        f"where_{way}": " ".join((relation.format(alias="t"), type_.format(end=end), document))
+        for way, end in (("out", "tail"), ("in", "head"))
+    }
+    of_hubs = NEAR_A_HUB.format(**parts, relation=relation.format(alias="o"))
+    return NEAR.format(**parts), of_hubs, JOINED.format(**parts), values

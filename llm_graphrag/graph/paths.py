@@ -1,0 +1,132 @@
+"""How two things are connected: the best paths between them, with a sentence for every hop.
+
+``shortest_paths`` looks from both ends at once, over triples in either direction, reading
+frontiers from the file; the graph is never loaded (``graph.ways`` has the algorithm,
+``graph.frontier`` the SQL). A path is a list of entities without repetition, with a ``Hop``
+between each two: the triple, its direction, its best sentence and place.
+
+Best first means: few hops, then entities that are joined to few others, then ids. What is
+joined to more than one in fifty of all entities, and to more than ``CROWD`` (a change log, a
+list of all things), joins any two, so it counts as two more hops; it is still found if there
+is nothing better.
+
+Values in, values out: it needs an open connection and nothing else of ours, so that a page
+can use it without llm.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from itertools import pairwise
+
+from .frontier import EVERYTHING, Frontier, Limits, Within
+from .hops import Evidence, Hop, Joined, Node, hops_between, nodes_of
+from .ways import Way, best_ways
+
+__all__ = ["Evidence", "Hop", "Joined", "Limits", "Node", "Path", "Paths", "Within", "crowd", "shortest_paths"]
+
+K = 3
+MAX_HOPS = 4
+CROWD = 50  # facts: what has fewer is never too common to tell anything
+CROWD_SHARE = 0.02  # of all entities
+
+KEPT = """
+    SELECT f.value, coalesce(e.merged_into, e.id)
+    FROM json_each(:nodes) f CROSS JOIN kg_entities e ON e.id = f.value
+"""
+ENTITIES = "SELECT coalesce(sum(n.n), 0) FROM kg_counts n WHERE n.kind = 'entity_type'"
+
+
+@dataclass(frozen=True, slots=True)
+class Path:
+    """Entities from one end to the other, and the hops between them; one entity and no hop if the ends are one.
+
+    ``length`` is the number of hops; ``crowded`` how many entities on the way are joined to too much to tell anything.
+    """
+
+    nodes: tuple[Node, ...]
+    hops: tuple[Hop, ...]
+    crowded: int = 0
+
+    @property
+    def length(self) -> int:
+        return len(self.hops)
+
+
+@dataclass(frozen=True, slots=True)
+class Paths:
+    """Paths, best first. ``truncated``: a bound was met, so there may be others, and better ones."""
+
+    paths: tuple[Path, ...]
+    truncated: bool = False
+
+
+def shortest_paths(
+    connection: sqlite3.Connection,
+    sources: Iterable[int],
+    targets: Iterable[int],
+    k: int = K,
+    max_hops: int = MAX_HOPS,
+    *,
+    within: Within = EVERYTHING,
+    limits: Limits | None = None,
+    hub_hops: int = 2,
+) -> Paths:
+    """Return the k best simple paths of at most ``max_hops`` hops between each source and each target, best first.
+
+    Sources and targets are ids of entities; merged ones stand for what they were merged into. A source that is a target
+    too has a path without hops to itself. ``hub_hops`` is what an entity that is joined to too much counts for, 0 to
+    have it count like any other. Raises ValueError for an id that is none.
+    """
+    starts, ends = list(dict.fromkeys(sources)), list(dict.fromkeys(targets))
+    kept = _kept(connection, {*starts, *ends})
+    starts, ends = (list(dict.fromkeys(kept[id_] for id_ in ids)) for ids in (starts, ends))
+    frontier = Frontier(connection, within, limits, {*starts, *ends})
+    frontier.join_hubs({*starts, *ends})
+    hub = crowd(connection) if hub_hops else 0
+    found: list[Way] = []
+    missed = False
+    for start in starts:
+        for end in ends:
+            ways, gave_up = best_ways(
+                start, end, frontier.neighbours, frontier.degrees,
+                k=k, max_hops=max_hops, hub=hub or float("inf"), hub_hops=hub_hops,
+            )  # fmt: skip
+            found += ways
+            missed |= gave_up
+    return Paths(_described(connection, sorted(found), frontier, within), frontier.truncated or missed)
+
+
+def crowd(connection: sqlite3.Connection) -> int:
+    """The number of facts above which an entity is joined to too much to tell anything."""
+    return max(CROWD, int(connection.execute(ENTITIES).fetchone()[0] * CROWD_SHARE))
+
+
+def _kept(connection: sqlite3.Connection, ids: Collection[int]) -> dict[int, int]:
+    """Id -> the entity that it stands for."""
+    kept = dict(connection.execute(KEPT, {"nodes": json.dumps(sorted(ids))}).fetchall())
+    for id_ in sorted(ids):
+        if id_ not in kept:
+            raise ValueError(f"There is no entity with the id {id_}.")
+    return kept
+
+
+def _described(
+    connection: sqlite3.Connection, ways: Collection[Way], frontier: Frontier, within: Within
+) -> tuple[Path, ...]:
+    if not ways:
+        return ()
+    nodes = nodes_of(connection, {node for way in ways for node in way.nodes})
+    pairs = {pair for way in ways for pair in pairwise(way.nodes)}
+    hops = hops_between(connection, pairs, frontier.degrees({*nodes}), within)
+    return tuple(
+        Path(
+            tuple(nodes[id_] for id_ in way.nodes),
+            tuple(hops[pair] for pair in pairwise(way.nodes)),
+            way.hubs,
+        )
+        for way in ways
+    )
