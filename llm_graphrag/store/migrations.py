@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 SET_NAME = "graphrag"
-NAMES = ("0001_initial", "0002_model_calls", "0003_decisions", "0004_history")
+NAMES = ("0001_initial", "0002_model_calls", "0003_decisions", "0004_history", "0005_triples_by_tail")
 
 
 class NewerVersionError(ValueError):
