@@ -13,8 +13,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from pluggy import HookspecMarker
+
+if TYPE_CHECKING:
+    from sqlite3 import Connection
 
 hookspec = HookspecMarker("llm_graphrag")
 
@@ -25,6 +29,16 @@ NameFinder = Callable[[str], Iterable[tuple[int, int]]]
 @hookspec
 def register_extractors(register: Callable[[str, NameFinder], None]) -> None:
     """Offer a way to find names in text; a knowledge base chooses one: ``llm graphrag init --names NAME``."""
+
+
+Linker = Callable[["Connection", str], Iterable[tuple[int, float]]]
+"""A knowledge base and a mention in, (id of an entity, score from 0 to 1) out, best first. It is asked for mentions that
+no name fits, and read until enough entities have passed the filters of whoever asks."""
+
+
+@hookspec
+def register_linkers(register: Callable[[str, Linker], None]) -> None:
+    """Offer a way to link mentions to entities, under the name that its candidates show as their method."""
 
 
 @dataclass(frozen=True, slots=True)

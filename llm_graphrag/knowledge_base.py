@@ -15,7 +15,7 @@ whose message says what to do. Nothing here prints.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from .extract.run import Report as ExtractReport
     from .facts.template import Template
     from .index.embed import Embedded
+    from .graph.candidates import Linked
     from .models import Caller
     from .routes.hits import Hit
     from .sources.ingest import Ingest, Options
@@ -349,6 +350,30 @@ class KnowledgeBase:
 
     def set(self, **values: Any) -> None:
         """Change settings by name. Raises ValueError if a value cannot be used."""
+    def link(
+        self,
+        mentions: Sequence[str],
+        k: int = 3,
+        min_score: float = 0.6,
+        types: Collection[str] | None = None,
+        allow_ids: Collection[int] | None = None,
+        best: bool = False,
+        *,
+        texts: Sequence[str] = (),
+        vectors: bool = True,
+    ) -> Linked:
+        """The entities that mentions mean, grouped by mention; ``flat()`` of it is one list (graph/linker.py).
+
+        ``texts`` are whole questions or drafts of an answer: what they name is found and linked as well, and ``best``,
+        which keeps one entity a mention, leaves it as it is.
+        """
+        from .graph.linker import link, link_texts
+
+        found = link(self.connection, mentions, k, min_score, types, allow_ids, best, vectors=vectors)
+        if not texts:
+            return found
+        return found + link_texts(self.connection, texts, k, min_score, types, allow_ids, vectors=vectors)
+
         from .plugins import name_finder
 
         before, after = self.settings, replace(self.settings, **values)

@@ -9,7 +9,7 @@ from importlib import import_module
 import pluggy
 
 from . import hookspecs
-from .hookspecs import Converter, NameFinder
+from .hookspecs import Converter, Linker, NameFinder
 
 #: Our own implementations of the hooks. By name, because the folders they stand in build on this module.
 OWN = ("facts.finders", "sources.converters")
@@ -39,6 +39,13 @@ def name_finder(name: str) -> NameFinder:
     if name not in finders:
         raise ValueError(f"There is no way to find names called {name!r}. Installed are: {', '.join(sorted(finders))}")
     return finders[name]
+
+
+def linkers() -> dict[str, Linker]:
+    """Ways to link that plugins add, by name; of two with one name the last installed is taken."""
+    found: dict[str, Linker] = {}
+    manager().hook.register_linkers(register=found.setdefault)
+    return found
 
 
 def converters() -> dict[str, Converter]:

@@ -12,7 +12,7 @@ from rows import dump, facts, natural
 
 from llm_graphrag.facts.merges import Node, Pair, groups, roots, separated
 from llm_graphrag.graph.entity import cards
-from llm_graphrag.graph.linker import link
+from llm_graphrag.graph.mentions import find_mentions
 from llm_graphrag.knowledge_base import KnowledgeBase
 from llm_graphrag.review import merges as review
 from llm_graphrag.review.merge_candidates import suggest
@@ -216,7 +216,7 @@ def test_questions_find_the_kept_one_by_the_names_of_both(notes: KnowledgeBase) 
     merge(notes, "Ana Ruiz", "A. Ruiz")
     kept = entity(notes, "Ana Ruiz", "person")
     for name in ("A. Ruiz", "Ana Ruiz"):
-        [mention] = link(notes.connection, f"Who is {name}?")
+        [mention] = find_mentions(notes.connection, f"Who is {name}?")
         assert [(c.entity, c.note) for c in mention.candidates] == [(kept, True)]
         [card] = cards(notes.connection, name)
         assert (card.name, card.aliases, card.chunks) == ("Ana Ruiz", ("A. Ruiz",), 3)

@@ -12,7 +12,7 @@ import sqlite3
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
-from ..graph.linker import flat
+from ..graph.candidates import flat
 from ..routes.hits import Hit, Plan, Proposal
 from ..routes.search import HINT, prepare, rank, show
 from .cells import with_cells

@@ -13,7 +13,7 @@ from functools import cached_property
 
 from ..text.normalise import clean_name
 
-__all__ = ["Form", "form", "singular"]
+__all__ = ["Form", "form", "plain_letters", "singular"]
 
 _APOSTROPHE = re.compile("['’‘ʼʾʿ`´]")
 _WORD = re.compile(r"[^\W_]+[+#]*")
@@ -126,8 +126,8 @@ numbers=(), telling=frozenset(), article=True, company='ltd', comma=False, spell
 def _spelled_out(words: tuple[str, ...]) -> tuple[str, ...]:
     """Words with *ä* as *ae*; none, if that is how they are folded anyway."""
     lower = [word.lower() for word in words]
-    found = tuple(_folded(word.translate(_SPELLED_OUT)) for word in lower)
-    return () if found == tuple(map(_folded, lower)) else found
+    found = tuple(plain_letters(word.translate(_SPELLED_OUT)) for word in lower)
+    return () if found == tuple(map(plain_letters, lower)) else found
 
 
 def _word(place: re.Match[str]) -> str:
@@ -135,7 +135,7 @@ def _word(place: re.Match[str]) -> str:
     word = place[0]
     if word[0] in "IVX" and place.start() and _ROMAN.fullmatch(word) and len(word) > 1:
         return str(_roman(word))
-    folded = _folded(word.lower())
+    folded = plain_letters(word.lower())
     if folded[0].isdigit() and (match := _ORDINAL.fullmatch(folded)):
         return match[1]
     return _NUMBERS.get(folded, folded)
@@ -146,8 +146,8 @@ def _roman(word: str) -> int:
     return sum(-value if value < max(values[place:]) else value for place, value in enumerate(values))
 
 
-def _folded(word: str) -> str:
-    """Without accents; letters that have none are spelled in those that have."""
+def plain_letters(word: str) -> str:
+    """Small letters without accents; those that are none with an accent, as *ß*, are spelled out."""
     if word.isascii():
         return word
     return _without_accents(word.translate(_LETTERS))

@@ -1,215 +1,121 @@
-"""Which entities a question names, without a model.
+"""Which entities mentions mean: a list of names in, for each the entities it may stand for, most likely first.
 
-Every run of up to ``MAX_WORDS`` words of the question is looked up by its key among
-the names and aliases of the knowledge base, in one statement; the longest match wins
-its words. CJK text has no word boundaries, so there every substring is tried. A single
-word counts as a name where its writing says so (a capital, a digit, quotation marks),
-where a note is called so, or where the question is typed without any capitals and the
-word is rare. Quoted strings and capitalised phrases that match nothing are returned
-too, unlinked: they are reported, not dropped.
+Methods in order of trust, each with a score from 0 to 1 so that they can be compared:
 
-Candidates carry a method and a score from 0 to 1, so that fuzzier methods (acronym,
-trigram, edit distance, vector) can add theirs behind the exact ones.
+- ``exact``: the key of a name or title; ``alias``: that of another name; ``qualified``: a name that goes on in
+  brackets, *Mercury (planet)*; ``abbreviation``: the mention gives both, *World Health Organization (WHO)*
+- ``acronym``, ``initials``: *WHO*, *A. Ruiz*, both ways; ``trigram``: words of the name, or all in another order;
+  ``edit``: letters that differ
+- ``vector``: near in meaning, where the file has vectors of entities by the bundled model
+- whatever plugins register (hookspecs.py), under the name they give it
+
+A mention that a name or alias fits is looked up no further, so that exact names cost one statement whatever else there
+is (``link_methods.py``). Types and allow list are heeded before the best are taken. What is merged into an entity
+counts as it.
 """
 
 from __future__ import annotations
 
 import json
-import re
 import sqlite3
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import replace
 
-from ..facts.names import FUNCTION_WORDS
-from ..text.cjk import CJK_CLASS, CJK_RUN
-from ..text.fts import STOP_WORDS
-from ..text.normalise import name_key
-from .view import count_chunks
+from .candidates import Linked, Mention, Scope
+from .link_methods import ROOTS, Methods, Wanted
+from .mentions import find_mentions
 
-__all__ = ["Candidate", "Mention", "flat", "link"]
+__all__ = ["link", "link_texts", "nearest_names"]
 
-MAX_WORDS = 12
-MAX_QUESTION = 4_000  # characters; names past them are not looked for
-MAX_CJK = 12
-CANDIDATES = 5
-NO_NAMES = STOP_WORDS | FUNCTION_WORDS
-METHODS = (("exact", 1.0), ("alias", 0.95), ("qualified", 0.9))
-
-_WORD = re.compile(f"(?:(?![{CJK_CLASS}])[^\\W_])+[+#]*")
-_QUOTED = re.compile(r"[\"“„«]([^\"”“»]{2,80})[\"”»]|(?<!\w)['‘]([^'’]{2,80})['’](?!\w)")
-_CAPITALISED = re.compile(r"[^\W\d_a-z][\w'’.-]*(?:\s+[^\W\d_a-z][\w'’.-]*)*")
-
-LOOK_UP = """
-    WITH found(key, rank, entity) AS (
-      SELECT k.value, a.kind NOT IN ('name', 'title'), coalesce(e.merged_into, e.id)
-      FROM json_each(:keys) k
-      CROSS JOIN kg_aliases a ON a.key = k.value
-      CROSS JOIN kg_entities e ON e.id = a.entity
-      UNION ALL
-      SELECT k.value, 2, coalesce(e.merged_into, e.id)
-      FROM json_each(:keys) k
-      CROSS JOIN kg_entities e ON e.key > k.value || ' (' AND e.key < k.value || ' )'
-    )
-    SELECT f.key, min(f.rank) AS rank, f.entity, e.name,
-           EXISTS (SELECT 1 FROM kg_documents d WHERE d.entity = f.entity)
-             OR EXISTS (SELECT 1 FROM kg_entities m CROSS JOIN kg_documents d ON d.entity = m.id
-                        WHERE m.merged_into = f.entity) AS note,
-           coalesce((SELECT n.n FROM kg_counts n WHERE n.kind = 'chunks' AND n.item = +f.entity), 0) AS chunks
-    FROM found f CROSS JOIN kg_entities e ON e.id = f.entity
-    GROUP BY f.key, f.entity
-    ORDER BY rank, chunks DESC, f.entity
-"""
+LIKE = 0.5  # score of a name that is offered with "Did you mean"
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """An entity that a mention may mean."""
+def link(
+    connection: sqlite3.Connection,
+    mentions: Sequence[str],
+    k: int = 3,
+    min_score: float = 0.6,
+    types: Collection[str] | None = None,
+    allow_ids: Collection[int] | None = None,
+    best: bool = False,
+    *,
+    vectors: bool = True,
+) -> Linked:
+    """Return for each mention up to ``k`` entities that score ``min_score`` or more; ties by degree, then by id.
 
-    entity: int
-    name: str
-    score: float  # 0 to 1
-    method: str  # exact, alias, qualified: a name that goes on in brackets, "Mercury (planet)"
-    chunks: int  # how many chunks mention it
-    note: bool  # whether a document is about it
+    ``types`` and ``allow_ids`` narrow what is linked to; ``best`` keeps one a mention. Raises TypeError naming what is
+    no string, ValueError for a k or score that cannot be.
 
-
-@dataclass(frozen=True, slots=True)
-class Mention:
-    """A place in the question that names something; best candidate first, none if it is unknown here."""
-
-    text: str
-    start: int
-    end: int
-    candidates: tuple[Candidate, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class _Span:
-    start: int
-    end: int
-    text: str
-    words: tuple[str, ...]
-
-
-def link(connection: sqlite3.Connection, question: str) -> list[Mention]:
-    """Return the mentions of a question in order, each with its candidates.
-
-    Raises TypeError if the question is no string.
+    >>> from llm_graphrag.knowledge_base import KnowledgeBase
+    >>> with KnowledgeBase.in_memory() as kb:
+    ...     _ = kb.add_text(b"Ana Ruiz works at [[Kestrel Works]].", "note")
+    ...     linked = link(kb.connection, ["Kestral Works", "Zelda Quist"])
+    >>> [(c.name, c.method) for c in linked.flat()], linked.unlinked
+    ([('Kestrel Works', 'edit')], ('Zelda Quist',))
     """
-    if not isinstance(question, str):
-        raise TypeError(f"a question is a string, not {question!r}")
-    question = question[:MAX_QUESTION]
-    spans: dict[str, list[_Span]] = {}
-    for span in _spans(question):
-        if key := name_key(span.text):
-            spans.setdefault(key, []).append(span)
-    found: dict[str, list[sqlite3.Row]] = {}
-    for row in connection.execute(LOOK_UP, {"keys": json.dumps(list(spans))}):
-        found.setdefault(row[0], []).append(row)
-    judge = _Judge(question, count_chunks(connection) if found else 0)
-    matches = []
-    for key, rows in found.items():
-        for span in spans[key]:
-            if candidates := judge.candidates(span, rows):
-                matches.append(Mention(span.text, span.start, span.end, candidates))
-    mentions = _longest(matches)
-    unknown = [m for m in _marked(question) if not any(m.start < o.end and o.start < m.end for o in mentions)]
-    return sorted([*mentions, *unknown], key=lambda m: (m.start, m.end))
+    texts = _checked(mentions)
+    methods = Methods(connection, _wanted(connection, 1 if best else k, min_score, types, allow_ids))
+    found = methods.candidates(texts, vectors=vectors, plugins=True)
+    return Linked(tuple(Mention(text, 0, len(text), found[text]) for text in texts))
 
 
-def flat(mentions: Sequence[Mention]) -> list[Candidate]:
-    """Return the candidates of all mentions, best score first, each entity once."""
-    best: dict[int, Candidate] = {}
-    for candidate in (c for mention in mentions for c in mention.candidates):
-        if candidate.entity not in best or candidate.score > best[candidate.entity].score:
-            best[candidate.entity] = candidate
-    return sorted(best.values(), key=lambda c: (-c.score, -c.chunks, c.entity))
+def link_texts(
+    connection: sqlite3.Connection,
+    texts: Sequence[str],
+    k: int = 3,
+    min_score: float = 0.6,
+    types: Collection[str] | None = None,
+    allow_ids: Collection[int] | None = None,
+    *,
+    vectors: bool = True,
+) -> Linked:
+    """Return what whole texts, such as a question, name, and last for each text what it is near in meaning.
+
+    Options and errors are those of ``link``; mentions have their places in their text.
+    """
+    methods = Methods(connection, wanted := _wanted(connection, k, min_score, types, allow_ids))
+    found: list[Mention] = []
+    for text in _checked(texts):
+        named = find_mentions(connection, text, within=wanted.scope)
+        spelled = methods.candidates([mention.text for mention in named if not mention.candidates], plugins=True)
+        for mention in named:
+            sure = tuple(c for c in mention.candidates if c.score >= min_score)[:k]
+            found.append(replace(mention, candidates=spelled.get(mention.text, sure)))
+        if vectors and (near := methods.nearest(text)):
+            found.append(Mention(text, 0, len(text), near))
+    return Linked(tuple(found))
 
 
-class _Judge:
-    """Decides whether a piece of the question that happens to be a name is meant as one."""
-
-    def __init__(self, question: str, total: int) -> None:
-        self.question = question
-        self.caseless = question[1:] == question[1:].lower()
-        self.rare = max(3, total // 100)
-        self.quoted = [m.span() for m in _QUOTED.finditer(question)]
-
-    def candidates(self, span: _Span, rows: Sequence[sqlite3.Row]) -> tuple[Candidate, ...]:
-        best: dict[int, Candidate] = {}
-        for _, rank, entity, name, note, chunks in rows:
-            method, worth = METHODS[rank]
-            trust = self._trust(span, bool(note), chunks)
-            if trust > 0 and (note or method != "qualified"):
-                best[entity] = Candidate(entity, name, trust * worth, method, chunks, bool(note))
-        ranked = sorted(best.values(), key=lambda c: (-c.score, not c.note, -c.chunks, c.entity))
-        return tuple(ranked[:CANDIDATES])
-
-    def _trust(self, span: _Span, note: bool, chunks: int) -> float:
-        if any(start <= span.start and span.end <= end for start, end in self.quoted):
-            return 1.0
-        telling = [w for w in span.words if w.lower() not in NO_NAMES]
-        if not telling:
-            return 1.0 if note and len(span.words) > 1 and _named(span.words[-1]) else 0.0
-        if len(span.words) > 1:
-            return 1.0 if any(map(_named, telling)) else 0.8 if note or self.caseless else 0.3
-        word = span.words[0]
-        if word.istitle() and not self.question[: span.start].strip():  # a capital that opens the question
-            return 0.8 if note else 0.5
-        if _named(word):
-            return 1.0 if len(word) > 2 or note or word.isupper() else 0.0
-        if not word.isascii() and CJK_RUN.match(word):
-            return 1.0 if len(word) > 1 or note else 0.0
-        if note:
-            return 0.5
-        return 0.4 if self.caseless and len(word) > 2 and chunks <= self.rare else 0.0
+def nearest_names(connection: sqlite3.Connection, name: str, n: int = 5) -> list[str]:
+    """Return up to n names that are spelled like one that is not there, most alike first, for "Did you mean"."""
+    names = Methods(connection, Wanted(min_score=LIKE)).spelled(_checked([name])[0])
+    return list(dict.fromkeys(found[0] for found in names))[:n]
 
 
-def _named(word: str) -> bool:
-    return word[:1].isupper() or word[:1].isdigit() or any(map(str.isupper, word))
+def _checked(mentions: Sequence[str]) -> list[str]:
+    if isinstance(mentions, str):
+        raise TypeError(f"mentions are a list of strings, not the string {mentions[:60]!r}; put it into a list")
+    for place, mention in enumerate(mentions, 1):
+        if not isinstance(mention, str):
+            raise TypeError(f"mention {place} is no string: {str(mention)[:60]} ({type(mention).__name__})")
+    return [mention.encode("utf-8", "replace").decode("utf-8").replace("\x00", " ") for mention in mentions]
 
 
-def _spans(question: str) -> Iterator[_Span]:
-    words = list(_WORD.finditer(question))
-    for first in range(len(words)):
-        for last in range(first, min(first + MAX_WORDS, len(words))):
-            start, end = words[first].start(), words[last].end()
-            if "\n" in question[start:end]:
-                break
-            if question[end : end + 1] == ")" and question.count("(", start, end) > question.count(")", start, end):
-                end += 1
-            yield _Span(start, end, question[start:end], tuple(w[0] for w in words[first : last + 1]))
-    for run in CJK_RUN.finditer(question):
-        for start in range(run.start(), run.end()):
-            for end in range(start + 1, min(start + MAX_CJK, run.end()) + 1):
-                yield _Span(start, end, question[start:end], (question[start:end],))
-    for quoted in _QUOTED.finditer(question):
-        group = 1 if quoted[1] else 2
-        text = quoted[group]
-        yield _Span(*quoted.span(group), text, tuple(text.split()) or (text,))
-
-
-def _longest(matches: Sequence[Mention]) -> list[Mention]:
-    """Keep the longest of the matches that overlap, the earlier of two as long."""
-    kept: list[Mention] = []
-    for mention in sorted(matches, key=lambda m: (m.start - m.end, m.start)):
-        if all(mention.end <= other.start or other.end <= mention.start for other in kept):
-            kept.append(mention)
-    return kept
-
-
-def _marked(question: str) -> Iterator[Mention]:
-    """Quoted strings, then capitalised phrases; a capital that only opens the question is none."""
-    taken: list[tuple[int, int]] = []
-    for match in _QUOTED.finditer(question):
-        group = 1 if match[1] else 2
-        taken.append(match.span())
-        yield Mention(match[group], *match.span(group))
-    for match in _CAPITALISED.finditer(question):
-        start, words = match.start(), match[0]
-        while words and (words.split()[0].lower() in NO_NAMES or start == 0):
-            cut = len(words) - len(words.split(None, 1)[1]) if len(words.split()) > 1 else len(words)
-            start, words = start + cut, words[cut:]
-        words = words.rstrip(" .'’-")
-        if len(words) > 1 and not any(a < start + len(words) and start < b for a, b in taken):
-            yield Mention(words, start, start + len(words))
+def _wanted(
+    connection: sqlite3.Connection,
+    k: int,
+    min_score: float,
+    types: Collection[str] | None,
+    allow_ids: Collection[int] | None,
+) -> Wanted:
+    """The options, checked; the id of what is merged stands for what it is merged into."""
+    if k < 1:
+        raise ValueError(f"k is 1 or more, not {k}")
+    if not 0 <= min_score <= 1:
+        raise ValueError(f"min_score is from 0 to 1, not {min_score}")
+    if isinstance(types, str):
+        raise TypeError(f"types are a list of strings, not the string {types!r}; put it into a list")
+    allowed = None
+    if allow_ids is not None:
+        allowed = frozenset(row[0] for row in connection.execute(ROOTS, {"ids": json.dumps(sorted(allow_ids))}))
+    return Wanted(k, min_score, Scope(None if types is None else frozenset(types), allowed))

@@ -17,7 +17,7 @@ import sqlite3
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from ..graph.linker import flat
+from ..graph.candidates import flat
 from ..graph.view import rarity
 from ..text.fts import STOP_WORDS
 from .hits import Plan, Proposal, Term

@@ -10,7 +10,7 @@ import json
 import sqlite3
 from collections.abc import Mapping, Sequence
 
-from ..graph.linker import flat
+from ..graph.candidates import flat
 from ..graph.view import rarity
 from .hits import Plan, Proposal
 

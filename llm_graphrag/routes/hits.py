@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from ..graph.linker import Mention
+from ..graph.candidates import Mention
 from .meaning import Meaning
 
 __all__ = ["Hit", "Part", "Plan", "Proposal", "Term"]

@@ -13,7 +13,7 @@ import sqlite3
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from ..graph.linker import link
+from ..graph.mentions import find_mentions
 from ..graph.view import count_chunks
 from ..text.fts import advanced_query
 from .fusion import fuse
@@ -102,7 +102,7 @@ def prepare(
     documents = scope(connection, where, tag, since)
     total = count_chunks(connection)
     terms = read_terms(connection, question, total)
-    mentions = () if match else tuple(link(connection, question))
+    mentions = () if match else tuple(find_mentions(connection, question))
     chunks = None if isinstance(vectors, bool) else vectors
     wordless = not any(character.isalnum() for character in question)  # "*" or "?" is near to everything
     by_words = vectors is False or match or wordless

@@ -21,7 +21,7 @@ from ..facts.lexical import NameMatcher
 from ..facts.mentions import ORIGIN, mentions
 from ..plugins import name_finder
 from ..settings import Settings
-from ..store import changes, counts, extractions, note_entities, schema
+from ..store import changes, counts, extractions, name_signatures, note_entities, schema
 from ..store import chunks as chunk_store
 from ..store import documents as document_store
 from ..store.connection import SameFile, transaction
@@ -100,6 +100,7 @@ class Writer:
             extractions.sweep(self.connection)
             counts.recount_facets(self.connection)
 
+            name_signatures.refresh(self.connection)
     # -- one batch -------------------------------------------------------------
 
     @contextmanager

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from ..text.normalise import name_key
-from . import counts, joining
+from . import counts, joining, name_signatures
 from .chunks import text_hash
 
 LIMIT = 20  # problems of one kind that are named; the rest is counted
@@ -240,6 +240,12 @@ def _counts(connection: sqlite3.Connection) -> Iterator[Problem]:
 
 CHECKS: tuple[Callable[[sqlite3.Connection], Iterator[Problem]], ...] = (
     _file,
+def _signatures(connection: sqlite3.Connection) -> Iterator[Problem]:
+    for block in name_signatures.out_of_step(connection):
+        message = f"block {block} does not show how its names are spelled; run: llm graphrag rebuild"
+        yield Problem("kg_name_signatures", block, message)
+
+
     _full_text,
     _chunks,
     _quotes,
@@ -250,3 +256,4 @@ CHECKS: tuple[Callable[[sqlite3.Connection], Iterator[Problem]], ...] = (
     _merges,
     _counts,
 )
+    _signatures,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import sqlite3
 
-from . import counts, migrations
+from . import counts, migrations, name_signatures
 from .connection import transaction
 
-DERIVED = ("kg_counts",)
+DERIVED = ("kg_counts", "kg_name_signatures")
 
 
 def rebuild(connection: sqlite3.Connection) -> None:
@@ -17,5 +17,6 @@ def rebuild(connection: sqlite3.Connection) -> None:
             connection.execute(f"DROP TABLE IF EXISTS {table}")
         migrations.make_derived(connection)
         counts.recount_all(connection)
+        name_signatures.rebuild(connection)
         connection.execute("INSERT INTO kg_chunks_fts(kg_chunks_fts) VALUES ('rebuild')")
         connection.execute("INSERT INTO kg_names_fts(kg_names_fts) VALUES ('rebuild')")

@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from ..facts.link_targets import Candidate, bare, choose
-from . import changes, counts, history, joining, note_entities, splits
+from . import changes, counts, history, joining, name_signatures, note_entities, splits
 from .entities import Names
 from .entity_state import adopt_types, delete, own_keys, restate, undeclared_keys, unsupported
 from .evidence import put_link_mention, touch
@@ -52,6 +52,7 @@ class Settlement:
             "CREATE TEMP TABLE IF NOT EXISTS touched(kind TEXT, id INTEGER, PRIMARY KEY (kind, id)) WITHOUT ROWID"
         )
         joining.watch(self.connection)
+        name_signatures.watch(self.connection)
 
     def assign_notes(self, keys: Iterable[str]) -> None:
         """Name the entities of notes whose group keys are ``keys``; their old and new names may mean something else."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from llm_graphrag.graph.linker import Mention, flat, link
+from llm_graphrag.graph.candidates import Mention, flat
+from llm_graphrag.graph.mentions import find_mentions
 from llm_graphrag.knowledge_base import KnowledgeBase
 
 NOTES = {
@@ -44,53 +45,53 @@ def named(mentions: list[Mention]) -> list[tuple[str, list[str]]]:
     ],
 )
 def test_names_are_found(notes: KnowledgeBase, question: str, wanted: list[tuple[str, list[str]]]) -> None:
-    assert named(link(notes.connection, question)) == wanted
+    assert named(find_mentions(notes.connection, question)) == wanted
 
 
 def test_a_name_without_its_qualifier_finds_the_note(notes: KnowledgeBase) -> None:
-    (mention,) = link(notes.connection, "How hot is Mercury?")
+    (mention,) = find_mentions(notes.connection, "How hot is Mercury?")
     qualified = [c for c in mention.candidates if c.method == "qualified"]
     assert [c.name for c in qualified] == ["Mercury (planet)"]
     assert qualified[0].note
 
 
 def test_the_longest_name_wins_its_words(notes: KnowledgeBase) -> None:
-    assert [m.text for m in link(notes.connection, "Ana Petrov or Petrov?")] == ["Ana Petrov", "Petrov"]
+    assert [m.text for m in find_mentions(notes.connection, "Ana Petrov or Petrov?")] == ["Ana Petrov", "Petrov"]
 
 
 def test_an_alias_is_worth_a_little_less_than_a_name(notes: KnowledgeBase) -> None:
-    by_name, by_alias = flat(link(notes.connection, "Are Petrov and Anka one?"))
+    by_name, by_alias = flat(find_mentions(notes.connection, "Are Petrov and Anka one?"))
     assert (by_name.method, by_alias.method) == ("exact", "alias")
     assert 1 >= by_name.score > by_alias.score > 0.9
 
 
 def test_what_is_not_known_is_reported(notes: KnowledgeBase) -> None:
-    mentions = link(notes.connection, 'Did Zelda Quist read "The Odd Book" with Ben?')
+    mentions = find_mentions(notes.connection, 'Did Zelda Quist read "The Odd Book" with Ben?')
     assert named(mentions) == [("Zelda Quist", []), ("The Odd Book", []), ("Ben", ["Ben"])]
 
 
 @pytest.mark.parametrize("question", ["", "   ", "?!", "what is this?", "the of and", "\n", "😀", "\x00", "x" * 10_000])
 def test_nothing_is_named(notes: KnowledgeBase, question: str) -> None:
-    assert link(notes.connection, question) == []
+    assert find_mentions(notes.connection, question) == []
 
 
 def test_words_of_other_notes_are_not_names_when_written_small(notes: KnowledgeBase) -> None:
     """``Porto`` is an entity, but no note; in a question that uses capitals, ``porto`` is a word."""
-    assert named(link(notes.connection, "Did Ben drink porto?")) == [("Ben", ["Ben"])]
+    assert named(find_mentions(notes.connection, "Did Ben drink porto?")) == [("Ben", ["Ben"])]
 
 
 def test_only_a_string_is_a_question(notes: KnowledgeBase) -> None:
     with pytest.raises(TypeError, match="a question is a string"):
-        link(notes.connection, ["Ana"])  # type: ignore[arg-type]
+        find_mentions(notes.connection, ["Ana"])  # type: ignore[arg-type]
 
 
 def test_the_same_question_gives_the_same_mentions(notes: KnowledgeBase) -> None:
     question = "Mercury, Anka and docker in 東京"
-    assert link(notes.connection, question) == link(notes.connection, question)
+    assert find_mentions(notes.connection, question) == find_mentions(notes.connection, question)
 
 
 def test_names_are_looked_up_by_index(notes: KnowledgeBase) -> None:
-    from llm_graphrag.graph.linker import LOOK_UP
+    from llm_graphrag.graph.mentions import LOOK_UP
 
     plan = [row[3] for row in notes.connection.execute("EXPLAIN QUERY PLAN " + LOOK_UP, {"keys": '["ana"]'})]
     assert not [

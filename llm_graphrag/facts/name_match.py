@@ -1,0 +1,166 @@
+"""How surely a mention means a name that is not written quite alike: pure rules, a score from 0 to 1.
+
+Scores are meant to be odds: of mentions that score 0.8, about four in five should mean the name they are given
+(benchmarks/linker.py shows how far that holds). Names that ``likeness.py`` takes for one thing score by the kind of
+their likeness, others by the letters that differ, or by the words that one has of the other. Where numbers differ, or
+words that tell things apart, the score stays below what is linked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from .likeness import likeness
+from .name_forms import Form, form
+from .name_grams import folded, grams
+
+__all__ = ["ACRONYM", "EDIT", "INITIALS", "TRIGRAM", "Match", "Mentioned", "distance"]
+
+ACRONYM, INITIALS, TRIGRAM, EDIT = "acronym", "initials", "trigram", "edit"
+
+#: What a likeness is worth, and the method it stands for.
+KINDS = {
+    "spelling": (0.94, EDIT),
+    "article": (0.93, TRIGRAM),
+    "order": (0.92, TRIGRAM),
+    "company": (0.92, TRIGRAM),
+    "swapped": (0.9, TRIGRAM),
+    "slip": (0.9, EDIT),
+    "plural": (0.88, EDIT),
+    "typo": (0.86, EDIT),
+    "middle": (0.85, INITIALS),
+    "initials": (0.8, INITIALS),
+    "acronym": (0.8, ACRONYM),
+    "extra": (0.78, TRIGRAM),
+    "letters": (0.62, ACRONYM),
+}
+TOLD_APART = 0.5  # at most, where numbers or telling words differ
+PART = (0.5, 0.35)  # for whole words of a name: this, and so much by their share of its letters
+COMPARED = 40  # names whose letters are compared one by one
+TAKEN_APART = 12  # names whose likeness is looked at
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """``place`` is that of the name among those compared."""
+
+    place: int
+    score: float
+    method: str
+
+
+class Mentioned:
+    """A mention, to be compared with many names."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.words = folded(text)
+        self._grams = grams(self.words)
+        self._set = frozenset(self.words.split())
+        self._orders = [_Letters(self.words)]
+        if len(self._set) > 1 and (ordered := _in_order(self.words)) != self.words:
+            self._orders.append(_Letters(ordered))
+        self._form: Form | None = None
+
+    def matches(self, names: Sequence[tuple[str, str]]) -> list[Match]:
+        """The names (as written, type of what they name) that may be meant, most likely first, ties by place.
+
+        >>> names = [("Ana Ruiz", ""), ("Kestrel Works", ""), ("Apollo 12", "")]
+        >>> [(m.place, m.method) for m in Mentioned("Kestral Works").matches(names)]
+        [(1, 'edit')]
+        >>> all(m.score < 0.6 for m in Mentioned("Apollo 11").matches(names))
+        True
+        """
+        near: list[tuple[float, int, str]] = []
+        for place, (name, _) in enumerate(names):
+            words = folded(name)
+            shared = 2 * len(self._grams & (theirs := grams(words))) / (len(self._grams) + len(theirs) or 1)
+            near.append((-max(shared, self._part(words)), place, words))
+        near.sort()
+        rated = [(self._letters(words), place) for shared, place, words in near[:COMPARED] if shared]
+        rated.sort(key=lambda item: (-item[0][0], item[1]))
+        found = [self._judged(place, *names[place], *of) for of, place in rated[:TAKEN_APART]]
+        found += [Match(place, *of) for of, place in rated[TAKEN_APART:]]
+        return sorted(found, key=lambda match: (-match.score, match.place))
+
+    def _part(self, words: str) -> float:
+        """The score of a name that has all words of the mention, or the other way round; else 0."""
+        theirs = words.split()
+        if not (self._set and theirs) or self._set.isdisjoint(theirs):
+            return 0.0
+        if self._set.issubset(theirs) or self._set.issuperset(theirs):
+            shorter, longer = sorted((len(self.words), len(words)))
+            return PART[0] + PART[1] * shorter / longer
+        return 0.0
+
+    def _letters(self, words: str) -> tuple[float, str]:
+        """(score, method) by the letters that differ, in whichever order of the words fewest do."""
+        longest = max(len(words), len(self.words), 1)
+        score = 1 - self._orders[0].distance(words) / longest
+        if len(self._orders) > 1 or " " in words:
+            score = max(score, 1 - (self._orders[-1].distance(_in_order(words)) + 0.5) / longest)
+        part = self._part(words)
+        score = min(score, KINDS["spelling"][0])
+        return (score, EDIT) if score >= part else (part, TRIGRAM)
+
+    def _judged(self, place: int, name: str, type_: str, score: float, method: str) -> Match:
+        if self._form is None:
+            self._form = form(self.text)
+        theirs = form(name)
+        kind = likeness(self._form, theirs, (type_,) if type_ else ())
+        if kind is not None and kind.kind in KINDS:
+            best, by = KINDS[kind.kind]
+            return Match(place, best, by) if best >= score or method == TRIGRAM else Match(place, score, method)
+        if self._form.numbers != theirs.numbers or self._form.telling != theirs.telling:
+            score = min(score, TOLD_APART)
+        return Match(place, score, method)
+
+
+class _Letters:
+    """A text whose distance to many others is asked, a machine word of its letters at a time.
+
+    Source: Hyyrö, A bit-vector algorithm for computing Levenshtein and Damerau edit distances, 2003.
+    """
+
+    def __init__(self, text: str) -> None:
+        self.length = len(text)
+        self._masks: dict[str, int] = {}
+        for at, letter in enumerate(text):
+            self._masks[letter] = self._masks.get(letter, 0) | 1 << at
+
+    def distance(self, other: str) -> int:
+        """How many letters to insert, delete, replace or swap with the next."""
+        if not self.length:
+            return len(other)
+        every, last = (1 << self.length) - 1, 1 << self.length - 1
+        up, down, zero, before, found = every, 0, 0, 0, self.length
+        for letter in other:
+            mask = self._masks.get(letter, 0)
+            swapped = ((~zero & mask) << 1) & before
+            zero = ((((mask & up) + up) ^ up) | mask | down | swapped) & every
+            right = down | (~(zero | up) & every)
+            left = zero & up
+            if right & last:
+                found += 1
+            elif left & last:
+                found -= 1
+            right = (right << 1 | 1) & every
+            left = left << 1 & every
+            up = left | (~(zero | right) & every)
+            down = right & zero
+            before = mask
+        return found
+
+
+def distance(one: str, other: str) -> int:
+    """How many letters to insert, delete, replace or swap with the next, to make one text the other.
+
+    >>> distance("kestrel", "kestral"), distance("works", "wroks"), distance("", "ab")
+    (1, 1, 2)
+    """
+    return _Letters(one).distance(other)
+
+
+def _in_order(words: str) -> str:
+    return " ".join(sorted(words.split()))
