@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     from .graph.candidates import Linked
     from .models import Caller
     from .routes.hits import Hit
+    from .share.imports.options import ImportOptions
+    from .share.imports.run import GraphImport
     from .sources.ingest import Ingest, Options
     from .sources.report import Report
     from .sources.rows.open import RowOptions
@@ -109,6 +111,25 @@ class KnowledgeBase:
     def add_text(self, text: bytes, name: str, options: Options | None = None) -> Report:
         """Read one text under a name."""
         return self._follow(self._ingest(options, None).text(text, name), None)
+
+    def import_graph(
+        self, paths: Sequence[str | Path], options: ImportOptions | None = None, progress: Progress | None = None
+    ) -> GraphImport:
+        """Read files of triples (CSV, TSV, JSON lines, N-Triples, Turtle), each a document whose rows are its evidence.
+
+        ``options`` (share/imports/options.py) says what the columns are and names files of nodes. Rows that cannot be
+        used are in the report. Importing a file again is a sync.
+        """
+        from .share.imports.options import ImportOptions
+        from .share.imports.run import import_graph
+        from .sources.ingest import silent
+        from .sources.report import Remark
+
+        named = [Path(path).expanduser() for path in paths]
+        done = import_graph(self.connection, self.settings, named, options or ImportOptions(), progress or silent)
+        if done.files:
+            done.warnings += [Remark("vectors", warning) for warning in self._embed_names(progress)]
+        return done
 
     def _follow(self, report: Report, progress: Progress | None) -> Report:
         """Weigh proposals anew and give what is new its vectors. The notes are in the file whatever becomes of this."""
@@ -329,27 +350,6 @@ class KnowledgeBase:
 
         return ask(self.connection, question, caller=model, deepen=deepen, **options)
 
-    # -- schema and settings -----------------------------------------------------
-
-    @property
-    def schema(self) -> Template:
-        """The schema in force."""
-        from .store import schema
-
-        return schema.current(self.connection)
-
-    def use_schema(self, template: Template, actor: str, note: str = "") -> dict[str, Any]:
-        """Make a template the schema; returns the diff. Notes are read again at the next ``add``, kept replies now."""
-        from .review import schema
-
-        return schema.use(self.connection, self.settings, template, actor, note).diff
-
-    @property
-    def settings(self) -> settings_module.Settings:
-        return settings_module.load(self.connection)
-
-    def set(self, **values: Any) -> None:
-        """Change settings by name. Raises ValueError if a value cannot be used."""
     def link(
         self,
         mentions: Sequence[str],
@@ -374,6 +374,27 @@ class KnowledgeBase:
             return found
         return found + link_texts(self.connection, texts, k, min_score, types, allow_ids, vectors=vectors)
 
+    # -- schema and settings -----------------------------------------------------
+
+    @property
+    def schema(self) -> Template:
+        """The schema in force."""
+        from .store import schema
+
+        return schema.current(self.connection)
+
+    def use_schema(self, template: Template, actor: str, note: str = "") -> dict[str, Any]:
+        """Make a template the schema; returns the diff. Notes are read again at the next ``add``, kept replies now."""
+        from .review import schema
+
+        return schema.use(self.connection, self.settings, template, actor, note).diff
+
+    @property
+    def settings(self) -> settings_module.Settings:
+        return settings_module.load(self.connection)
+
+    def set(self, **values: Any) -> None:
+        """Change settings by name. Raises ValueError if a value cannot be used."""
         from .plugins import name_finder
 
         before, after = self.settings, replace(self.settings, **values)

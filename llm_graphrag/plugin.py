@@ -25,7 +25,7 @@ COMMANDS = {
     "extract": ("extract", "extract", "Have a model read the notes, within a schema and a budget."),
     "forget": ("remove", "forget", "Delete an entity with its mentions and facts."),
     "history": ("history", "history", "Show what changed, when, and by whom."),
-    "import": ("export", "import_", "Read facts from text files that export wrote."),
+    "import": ("graph_import", "import_", "Read a graph: triples, nodes, or facts that export wrote."),
     "init": ("care", "init", "Make an empty knowledge base, or bring one up to date."),
     "merges": ("merges", "merges", "Decide which entities are one."),
     "prices": ("budget", "prices", "Show and set what models cost by the token."),

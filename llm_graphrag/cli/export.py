@@ -1,4 +1,4 @@
-"""``llm graphrag export`` and ``import``: facts as files that can be committed with the notes."""
+"""``llm graphrag export``: facts as files that can be committed with the notes."""
 
 from __future__ import annotations
 
@@ -9,11 +9,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ..knowledge_base import KnowledgeBase
 from ..sources.files import printable
 from .options import (
     EXIT_SKIPPED,
-    ProgressLine,
     database_option,
     errors_in_one_line,
     json_option,
@@ -22,7 +20,6 @@ from .options import (
 )
 
 if TYPE_CHECKING:
-    from ..share.sidecar_import import Imported
     from ..sources.report import Remark
 
 SHOWN = 10  # remarks that are printed; --json lists all
@@ -70,71 +67,6 @@ def export(sidecars: Path | None, everything: bool, without_private: bool, datab
             click.echo(f"{done.private:,} are of private notes; --without-private leaves them out.")
     if done.skipped:
         sys.exit(EXIT_SKIPPED)
-
-
-@click.command(name="import")
-@click.option("--sidecars", type=FOLDER, metavar="DIR", help="Read the files that export --sidecars wrote into DIR.")
-@database_option
-@json_option
-@errors_in_one_line
-def import_(sidecars: Path | None, database: Path, as_json: bool) -> None:
-    """Read facts back from text files that export wrote.
-
-    Add the notes first. A fact whose quote no longer stands in its note is reported
-    and left out. Passages that were read where the files come from count as read
-    here, so extract does not ask about them; where both were read, the later reading
-    stays. A file without a schema gets the one that was exported.
-
-    \b
-    Examples:
-      llm graphrag import --sidecars ~/notes/.facts
-    """
-    from ..share.sidecar_import import import_sidecars
-
-    if sidecars is None:
-        raise click.UsageError("say what to read: --sidecars DIR")
-    progress = ProgressLine()
-    with open_knowledge_base(database, readonly=False) as kb:
-        try:
-            done = import_sidecars(kb.connection, kb.settings, sidecars, progress)
-            warning = _embed(kb, progress) if done.facts else ""
-        finally:
-            progress.close()
-    if as_json:
-        print_json(asdict(done))
-    else:
-        _remarks(done.skipped)
-        _print(done)
-    if warning:
-        click.echo(warning, err=True)
-    if done.skipped:
-        sys.exit(EXIT_SKIPPED)
-
-
-def _embed(kb: KnowledgeBase, progress: ProgressLine) -> str:
-    """Give new names their vectors. The facts are in the file whatever becomes of this: it only warns."""
-    from ..index.encoders import EncoderError
-
-    if kb.settings.embedding_model:
-        try:
-            kb.embed(progress=progress)
-        except EncoderError as error:
-            return f"Warning: {error} The facts are stored; vectors follow at the next add."
-    return ""
-
-
-def _print(done: Imported) -> None:
-    if done.schema:
-        click.echo(f"The schema is now {printable(done.schema)}. Notes are read under it at the next: add")
-    click.echo(f"Sidecars: {done.sidecars:,} read; facts: {done.facts:,} new, {done.there:,} here already.")
-    if done.passages:
-        click.echo(f"{done.passages:,} passages count as read now.")
-    if done.later:
-        click.echo(f"{done.later:,} passages were read here later, and keep what they have.")
-    if done.changed:
-        click.echo(f"{done.changed:,} passages are not as they were read: extract will ask about them.")
-    if done.foreign:
-        click.echo(f"Not in the schema here: {printable(', '.join(done.foreign))}", err=True)
 
 
 def _remarks(skipped: list[Remark]) -> None:

@@ -8,7 +8,6 @@ yet to be scanned is marked so, and an interrupted run goes on with those.
 
 from __future__ import annotations
 
-import json
 import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -26,7 +25,7 @@ from ..store import chunks as chunk_store
 from ..store import documents as document_store
 from ..store.connection import SameFile, transaction
 from ..store.entities import Names, keys_of
-from ..store.evidence import Places, put_claims, put_mentions
+from ..store.evidence import Places, put_claims, put_mentions, release_chunks
 from ..store.settle import Settlement
 from ..text import chunks as chunking
 from ..text.fts import fts_query
@@ -88,6 +87,8 @@ class Writer:
         """Look for names in what is new, and for new names in what is old; then count facets."""
         self._mark_older()
         self._matcher = None
+        with transaction(self.connection):  # in an imported graph every name is known
+            self.connection.execute("UPDATE kg_documents SET scanned = 1 WHERE scanned = 0 AND kind = 'import'")
         rows = self.connection.execute("SELECT id FROM kg_documents WHERE scanned = 0 ORDER BY id")
         waiting = [row[0] for row in rows]
         for start in range(0, len(waiting), BATCH_DOCUMENTS):
@@ -99,8 +100,8 @@ class Writer:
         with transaction(self.connection):
             extractions.sweep(self.connection)
             counts.recount_facets(self.connection)
-
             name_signatures.refresh(self.connection)
+
     # -- one batch -------------------------------------------------------------
 
     @contextmanager
@@ -184,21 +185,14 @@ class Writer:
         return str(row["group_key"])
 
     def _release(self, chunks: Sequence[int]) -> None:
-        """Note what rests on chunks that are about to be deleted: facts are counted again, entities may go."""
-        if not chunks:
-            return
-        wanted = json.dumps(chunks)
-        for statement in TOUCH_CHUNKS:
-            self.connection.execute(statement, [wanted])
-        rows = self.connection.execute(ENTITIES_OF_CHUNKS, {"chunks": wanted})
-        self.settlement.lost |= {row[0] for row in rows if row[0] is not None}
+        self.settlement.lost |= release_chunks(self.connection, chunks)
 
     # -- names -----------------------------------------------------------------
 
     def _known_names(self) -> NameMatcher[str]:
         rows = self.connection.execute(
             """SELECT DISTINCT a.name FROM kg_aliases a JOIN kg_entities e ON e.id = a.entity
-               WHERE a.kind <> 'spelling' AND NOT (a.kind = 'alias' AND a.origin = 'llm')
+               WHERE a.kind <> 'spelling' AND NOT (a.kind = 'alias' AND a.origin IN ('llm', 'import'))
                  AND (e.type <> '' OR e.origin IN ('user', 'import')
                  OR EXISTS (SELECT 1 FROM kg_documents d WHERE d.entity = e.id))
                ORDER BY a.name"""
@@ -289,17 +283,5 @@ def closed_spans(note: Note) -> tuple[tuple[int, int], ...]:
     return tuple(sorted(spans))
 
 
-TOUCH_CHUNKS = (
-    """INSERT OR IGNORE INTO temp.touched(kind, id) SELECT 'triple', v.triple FROM json_each(?) w
-       CROSS JOIN kg_evidence v ON v.chunk = w.value WHERE v.triple IS NOT NULL""",
-    """INSERT OR IGNORE INTO temp.touched(kind, id) SELECT 'attribute', v.attribute FROM json_each(?) w
-       CROSS JOIN kg_evidence v ON v.chunk = w.value WHERE v.attribute IS NOT NULL""",
-)
-
 RENAME_HEADS = """
   UPDATE kg_evidence SET head = ? WHERE head_key IS NULL AND chunk IN (SELECT id FROM kg_chunks WHERE document = ?)"""
-
-ENTITIES_OF_CHUNKS = """
-  SELECT v.head_entity FROM json_each(:chunks) w CROSS JOIN kg_evidence v ON v.chunk = w.value
-  UNION SELECT v.tail_entity FROM json_each(:chunks) w CROSS JOIN kg_evidence v ON v.chunk = w.value
-  UNION SELECT m.entity FROM json_each(:chunks) w CROSS JOIN kg_mentions m ON m.chunk = w.value"""

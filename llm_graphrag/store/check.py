@@ -43,7 +43,9 @@ def _interrupted(connection: sqlite3.Connection) -> Iterator[Problem]:
         yield Problem(
             "kg_documents", None, f"{unfinished:,} documents of an interrupted run are unfinished: run add again"
         )
-    elif counts.are_stale(connection):
+    for (uri,) in connection.execute("SELECT uri FROM kg_documents WHERE kind = 'import' AND content_hash = ''"):
+        yield Problem("kg_documents", None, f"the import of {uri} was interrupted: import it again")
+    if not unfinished and counts.are_stale(connection):
         yield Problem("kg_counts", None, "a run was interrupted before it counted: run extract or add again")
 
 
@@ -167,7 +169,7 @@ ENTITY_CHECKS = (
     (
         "kg_entities",
         "nothing supports it",
-        """SELECT id FROM kg_entities e WHERE origin NOT IN ('user', 'import')
+        """SELECT id FROM kg_entities e WHERE origin <> 'user'
              AND NOT EXISTS (SELECT 1 FROM kg_mentions m WHERE m.entity = e.id)
              AND NOT EXISTS (SELECT 1 FROM kg_evidence v WHERE v.head_entity = e.id OR v.tail_entity = e.id)
              AND NOT EXISTS (SELECT 1 FROM kg_documents d WHERE d.entity = e.id)""",
@@ -178,7 +180,7 @@ ENTITY_CHECKS = (
         """SELECT id FROM kg_entities e WHERE NOT EXISTS
              (SELECT 1 FROM kg_aliases a WHERE a.entity = e.id AND a.kind = 'name' AND a.name = e.name)""",
     ),
-    ("kg_documents", "it has no entity", "SELECT id FROM kg_documents WHERE entity IS NULL"),
+    ("kg_documents", "it has no entity", "SELECT id FROM kg_documents WHERE entity IS NULL AND kind <> 'import'"),
     (
         "kg_documents",
         "another note has the same entity",
@@ -238,14 +240,14 @@ def _counts(connection: sqlite3.Connection) -> Iterator[Problem]:
             yield Problem("kg_counts", f"{kind} {item}", f"is {have.get(place)}, should be {wanted.get(place)}")
 
 
-CHECKS: tuple[Callable[[sqlite3.Connection], Iterator[Problem]], ...] = (
-    _file,
 def _signatures(connection: sqlite3.Connection) -> Iterator[Problem]:
     for block in name_signatures.out_of_step(connection):
         message = f"block {block} does not show how its names are spelled; run: llm graphrag rebuild"
         yield Problem("kg_name_signatures", block, message)
 
 
+CHECKS: tuple[Callable[[sqlite3.Connection], Iterator[Problem]], ...] = (
+    _file,
     _full_text,
     _chunks,
     _quotes,
@@ -255,5 +257,5 @@ def _signatures(connection: sqlite3.Connection) -> Iterator[Problem]:
     _keys,
     _merges,
     _counts,
-)
     _signatures,
+)

@@ -115,14 +115,14 @@ class Names:
             self._undeclared[key, type_] = (entity, best)
 
 
-#: What claims a key: entities of notes, made by hand, imported, and those that a model has typed somewhere.
+#: What claims a key: entities of notes, made by hand, and those that a model or an imported row has typed somewhere.
 DECLARED = """
   SELECT a.key, a.name, a.kind, e.id, coalesce(own, e.type), own IS NULL AND NOT by_hand AS by_model FROM (
     SELECT w.value AS key, a.name, a.kind, a.entity, a.origin,
       (SELECT d.entity_type FROM kg_documents d WHERE d.entity = a.entity) AS own
     FROM json_each(?) w CROSS JOIN kg_aliases a ON a.key = w.value) a
-  JOIN (SELECT id, type, key, origin IN ('user', 'import') AS by_hand FROM kg_entities) e ON e.id = a.entity
-  WHERE (a.origin <> 'llm' OR a.kind = 'name') AND (own IS NOT NULL OR by_hand OR (
+  JOIN (SELECT id, type, key, origin = 'user' AS by_hand FROM kg_entities) e ON e.id = a.entity
+  WHERE (a.origin NOT IN ('llm', 'import') OR a.kind = 'name') AND (own IS NOT NULL OR by_hand OR (
     a.kind = 'name' AND e.type <> '' AND (
       EXISTS (SELECT 1 FROM kg_evidence v WHERE v.head_entity = e.id AND v.head_type = e.type AND v.head_key = e.key)
       OR EXISTS (SELECT 1 FROM kg_evidence v

@@ -33,7 +33,7 @@ def restate(connection: sqlite3.Connection, entities: Iterable[int], lost: Itera
     """Make origin and spellings of entities what their support says; spellings only of those that ``lost`` some."""
     rows = connection.execute(
         """SELECT e.id, e.key, e.name, EXISTS (SELECT 1 FROM kg_documents d WHERE d.entity = e.id) AS declared
-           FROM json_each(?) w CROSS JOIN kg_entities e ON e.id = w.value WHERE e.origin NOT IN ('user', 'import')""",
+           FROM json_each(?) w CROSS JOIN kg_entities e ON e.id = w.value WHERE e.origin <> 'user'""",
         [json.dumps(sorted(lost))],
     ).fetchall()
     for row in rows:
@@ -41,8 +41,8 @@ def restate(connection: sqlite3.Connection, entities: Iterable[int], lost: Itera
     wanted = json.dumps(sorted(entities))
     for statement in RESTATE:
         connection.execute(statement, [wanted])
-    for entity, name in connection.execute(MODEL_ALIASES, [wanted]).fetchall():
-        put_alias(connection, entity, name, "alias", "llm")
+    for entity, name, origin in connection.execute(STATED_ALIASES, [wanted]).fetchall():
+        put_alias(connection, entity, name, "alias", origin)
 
 
 def _respell(connection: sqlite3.Connection, entity: int, key: str, shown: str, declared: bool) -> None:
@@ -64,28 +64,32 @@ def _respell(connection: sqlite3.Connection, entity: int, key: str, shown: str, 
 
 RESTATE = (
     """UPDATE kg_entities SET origin = CASE
-         WHEN EXISTS (SELECT 1 FROM kg_documents d WHERE d.entity = kg_entities.id)
-           OR EXISTS (SELECT 1 FROM kg_evidence v WHERE v.head_entity = kg_entities.id AND v.origin = 'link')
+         WHEN EXISTS (SELECT 1 FROM kg_documents d WHERE d.entity = kg_entities.id) THEN 'link'
+         WHEN EXISTS (SELECT 1 FROM kg_evidence v WHERE v.head_entity = kg_entities.id AND v.origin = 'import')
+           OR EXISTS (SELECT 1 FROM kg_evidence v WHERE v.tail_entity = kg_entities.id AND v.origin = 'import')
+         THEN 'import'
+         WHEN EXISTS (SELECT 1 FROM kg_evidence v WHERE v.head_entity = kg_entities.id AND v.origin = 'link')
            OR EXISTS (SELECT 1 FROM kg_evidence v WHERE v.tail_entity = kg_entities.id AND v.origin = 'link')
          THEN 'link'
          WHEN EXISTS (SELECT 1 FROM kg_evidence v WHERE v.head_entity = kg_entities.id AND v.origin = 'llm')
            OR EXISTS (SELECT 1 FROM kg_evidence v WHERE v.tail_entity = kg_entities.id AND v.origin = 'llm')
          THEN 'llm' ELSE 'lexical' END
-       WHERE id IN (SELECT value FROM json_each(?)) AND origin IN ('link', 'lexical', 'llm')""",
+       WHERE id IN (SELECT value FROM json_each(?)) AND origin <> 'user'""",
     """UPDATE kg_aliases SET origin = CASE kind WHEN 'spelling' THEN 'lexical' ELSE
          (SELECT origin FROM kg_entities e WHERE e.id = kg_aliases.entity) END
        WHERE entity IN (SELECT value FROM json_each(?)) AND kind IN ('name', 'spelling')""",
-    """DELETE FROM kg_aliases WHERE entity IN (SELECT value FROM json_each(?)) AND kind = 'alias' AND origin = 'llm'
-         AND name NOT IN (SELECT v.tail FROM kg_evidence v
-                          WHERE v.head_entity = kg_aliases.entity AND v.kind = 'alias' AND v.origin = 'llm')""",
+    """DELETE FROM kg_aliases WHERE entity IN (SELECT value FROM json_each(?)) AND kind = 'alias'
+         AND origin IN ('llm', 'import') AND name NOT IN (
+           SELECT v.tail FROM kg_evidence v
+           WHERE v.head_entity = kg_aliases.entity AND v.kind = 'alias' AND v.origin = kg_aliases.origin)""",
 )
 
-#: Other names that a model gives an entity: found by search, but not what a name elsewhere is taken to mean.
-MODEL_ALIASES = """
-  SELECT DISTINCT v.head_entity, v.tail FROM json_each(?) w CROSS JOIN kg_evidence v ON v.head_entity = w.value
-  WHERE v.kind = 'alias' AND v.origin = 'llm'
+#: Names that a model or an imported row gives an entity: found by search, but not what a name elsewhere is taken to mean.
+STATED_ALIASES = """
+  SELECT v.head_entity, v.tail, min(v.origin) FROM json_each(?) w CROSS JOIN kg_evidence v ON v.head_entity = w.value
+  WHERE v.kind = 'alias' AND v.origin IN ('llm', 'import')
     AND NOT EXISTS (SELECT 1 FROM kg_aliases a WHERE a.entity = v.head_entity AND a.name = v.tail)
-  ORDER BY 1, 2"""
+  GROUP BY 1, 2 ORDER BY 1, 2"""
 
 SPELLINGS = """
   SELECT substr(c.text, m.start + 1, m.end - m.start) FROM kg_mentions m JOIN kg_chunks c ON c.id = m.chunk
@@ -99,7 +103,7 @@ def unsupported(connection: sqlite3.Connection, candidates: Iterable[int]) -> li
     wanted = json.dumps(sorted(set(candidates)))
     rows = connection.execute(
         """SELECT e.id FROM json_each(?) w CROSS JOIN kg_entities e ON e.id = w.value
-           WHERE e.origin NOT IN ('user', 'import')
+           WHERE e.origin <> 'user'
              AND NOT EXISTS (SELECT 1 FROM kg_mentions m WHERE m.entity = e.id)
              AND NOT EXISTS (SELECT 1 FROM kg_evidence v WHERE v.head_entity = e.id)
              AND NOT EXISTS (SELECT 1 FROM kg_evidence v WHERE v.tail_entity = e.id)
@@ -120,14 +124,14 @@ ADOPTED = """
     SELECT e.id, e.type, CASE
       WHEN EXISTS (SELECT 1 FROM kg_entities o WHERE o.key = e.key AND o.id <> e.id) THEN ''
       ELSE (SELECT CASE count(DISTINCT v.tail) WHEN 1 THEN min(v.tail) ELSE '' END FROM kg_evidence v
-            WHERE v.head_entity = e.id AND v.kind = 'type' AND v.origin = 'llm') END AS wanted
+            WHERE v.head_entity = e.id AND v.kind = 'type' AND v.origin IN ('llm', 'import')) END AS wanted
     FROM json_each(?) w CROSS JOIN kg_entities e ON e.key = w.value
     WHERE EXISTS (SELECT 1 FROM kg_documents d WHERE d.entity = e.id AND d.entity_type = ''))
   WHERE wanted <> type"""
 
 
 def adopt_types(connection: sqlite3.Connection, keys: Iterable[str]) -> None:
-    """The entity of a note that gives no type has the one type that models give it, if no other shares its key."""
+    """The entity of a note that gives no type has the one type that models and imports give it, if no other shares its key."""
     rows = connection.execute(ADOPTED, [json.dumps(sorted(keys), ensure_ascii=False)]).fetchall()
     connection.executemany("UPDATE kg_entities SET type = ? WHERE id = ?", [[row[1], row[0]] for row in rows])
     changes.record(connection, "kg_entities", [row[0] for row in rows], "update")
@@ -135,7 +139,7 @@ def adopt_types(connection: sqlite3.Connection, keys: Iterable[str]) -> None:
 
 UNDECLARED = """
   SELECT e.id, e.key FROM json_each(?) w CROSS JOIN kg_entities e ON e.id = w.value
-  WHERE e.type <> '' AND e.origin NOT IN ('user', 'import')
+  WHERE e.type <> '' AND e.origin <> 'user'
     AND NOT EXISTS (SELECT 1 FROM kg_documents d WHERE d.entity = e.id)
     AND NOT EXISTS (SELECT 1 FROM kg_evidence v WHERE v.head_entity = e.id AND v.head_type = e.type)
     AND NOT EXISTS (SELECT 1 FROM kg_evidence v WHERE v.tail_entity = e.id AND v.tail_type = e.type)"""

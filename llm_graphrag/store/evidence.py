@@ -183,6 +183,17 @@ def touch(connection: sqlite3.Connection, triple: int | None, attribute: int | N
         connection.execute("INSERT OR IGNORE INTO temp.touched(kind, id) VALUES ('attribute', ?)", [attribute])
 
 
+def release_chunks(connection: sqlite3.Connection, chunks: Sequence[int]) -> set[int]:
+    """Mark the facts that rest on chunks which are about to be deleted; returns the entities that lose support."""
+    if not chunks:
+        return set()
+    wanted = json.dumps(chunks)
+    for statement in TOUCH_CHUNKS:
+        connection.execute(statement, [wanted])
+    rows = connection.execute(ENTITIES_OF_CHUNKS, {"chunks": wanted})
+    return {row[0] for row in rows if row[0] is not None}
+
+
 def put_mentions(
     connection: sqlite3.Connection,
     document: int,
@@ -227,3 +238,16 @@ def put_mentions(
         "INSERT OR IGNORE INTO kg_mentions(chunk, start, end, key, entity, origin) VALUES (?, ?, ?, ?, ?, ?)", inserted
     )
     return won, lost
+
+
+TOUCH_CHUNKS = (
+    """INSERT OR IGNORE INTO temp.touched(kind, id) SELECT 'triple', v.triple FROM json_each(?) w
+       CROSS JOIN kg_evidence v ON v.chunk = w.value WHERE v.triple IS NOT NULL""",
+    """INSERT OR IGNORE INTO temp.touched(kind, id) SELECT 'attribute', v.attribute FROM json_each(?) w
+       CROSS JOIN kg_evidence v ON v.chunk = w.value WHERE v.attribute IS NOT NULL""",
+)
+
+ENTITIES_OF_CHUNKS = """
+  SELECT v.head_entity FROM json_each(:chunks) w CROSS JOIN kg_evidence v ON v.chunk = w.value
+  UNION SELECT v.tail_entity FROM json_each(:chunks) w CROSS JOIN kg_evidence v ON v.chunk = w.value
+  UNION SELECT m.entity FROM json_each(:chunks) w CROSS JOIN kg_mentions m ON m.chunk = w.value"""

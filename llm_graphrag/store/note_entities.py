@@ -79,9 +79,7 @@ def release(connection: sqlite3.Connection, entity: int) -> None:
 
     Its rows are to be resolved again by all keys it had; what then has no support is swept.
     """
-    if connection.execute(
-        "SELECT 1 FROM kg_entities WHERE id = ? AND origin IN ('user', 'import')", [entity]
-    ).fetchone():
+    if connection.execute("SELECT 1 FROM kg_entities WHERE id = ? AND origin = 'user'", [entity]).fetchone():
         return
     connection.execute("DELETE FROM kg_aliases WHERE entity = ? AND kind IN ('title', 'alias')", [entity])
     connection.execute("UPDATE OR IGNORE kg_entities SET type = '' WHERE id = ?", [entity])

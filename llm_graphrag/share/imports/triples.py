@@ -1,0 +1,99 @@
+"""Tables and JSON lines of triples, read into statements."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from ...sources.rows.feed import UnreadableError
+from ...store.imported import Statement
+from .columns import ColumnError, Columns, Named, triple_columns
+from .options import ImportOptions
+from .reading import Reading
+from .statements import Maker, RowError, Span
+from .table import Broken, Row, cut, table_rows
+
+__all__ = ["read_lines", "read_table"]
+
+#: Role → the keys of JSON objects that mean it; the same words as the columns of a table.
+WIDER = "more cells than the header has: is a separator inside a cell that is not in quotation marks?"
+
+
+def read_table(reading: Reading, options: ImportOptions, is_tsv: bool, maker: Maker) -> None:
+    """Read ``reading.text`` as a table. Raises UnreadableError if its columns do not say what is what."""
+    text = reading.text
+    columns: Columns | None = None
+    width = 0
+    for row in table_rows(text, cut(text, options.delimiter, is_tsv)):
+        if isinstance(row, Broken):
+            reading.skip(row.start, row.end, row.line, row.reason)
+            continue
+        if columns is None:
+            columns = _columns(reading, row, options.columns, options.header)
+            width = len(row.cells)
+            if columns.has_header:
+                reading.add(row.start, row.end, ())
+                continue
+        try:
+            if len(row.cells) > width and any(cell.strip() for cell in row.cells[width:]):
+                raise RowError(WIDER)
+            cells = {role: row.cells[at] for role, at in columns.roles.items() if at < len(row.cells)}
+            stated = list(maker.statements(cells, Span(text, row.start, row.end)))
+        except RowError as error:
+            reading.skip(row.start, row.end, row.line, str(error))
+        else:
+            reading.add(row.start, row.end, stated)
+
+
+def _columns(reading: Reading, row: Row, named: Named, header: bool | None) -> Columns:
+    try:
+        columns = triple_columns(row.cells, named, header)
+    except ColumnError as error:
+        raise UnreadableError(str(error)) from error
+    if columns.others:
+        reading.warn(f"columns that are not read: {', '.join(columns.others)}", row.line)
+    return columns
+
+
+def read_lines(reading: Reading, options: ImportOptions, maker: Maker) -> None:
+    """Read ``reading.text`` as JSON lines: an object a line, or a list of head, relation, tail."""
+    text, start = reading.text, 0
+    for line, written in enumerate(text.split("\n"), 1):
+        end = start + len(written)
+        if written.strip():
+            try:
+                stated = list(_of_json(written, options, maker, Span(text, start, end)))
+            except RowError as error:
+                reading.skip(start, end, line, str(error))
+            else:
+                reading.add(start, end, stated)
+        start = end + 1
+
+
+def _of_json(written: str, options: ImportOptions, maker: Maker, span: Span) -> Iterator[Statement]:
+    try:
+        value = json.loads(written)
+    except (ValueError, RecursionError) as error:
+        raise RowError(f"it is no JSON: {str(error)[:100]}") from error
+    if isinstance(value, list) and len(value) == 3:
+        value = dict(zip(("head", "relation", "tail"), value, strict=True))
+    if not isinstance(value, dict):
+        raise RowError("it is neither a JSON object nor a list of head, relation and tail")
+    cells = {name: _cell(item) for name, item in value.items() if item is not None}
+    names = list(cells)
+    try:
+        columns = triple_columns(names, options.columns, True)
+    except ColumnError as error:
+        raise RowError(str(error)) from error
+    by_role: Mapping[str, str] = {role: cells[names[at]] for role, at in columns.roles.items()}
+    yield from maker.statements(by_role, span)
+
+
+def _cell(value: Any) -> str:
+    """A JSON value as a cell; lone surrogates, which JSON can write, cannot be stored."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode("utf-8")
+    if isinstance(value, bool | int | float):
+        return json.dumps(value)
+    return json.dumps(value, ensure_ascii=False, sort_keys=True)
