@@ -11,7 +11,7 @@ from extraction_model import notes, say
 from scripted_model import ScriptedModel, llm_user, scripted  # noqa: F401 - fixtures
 
 from llm_graphrag.knowledge_base import KnowledgeBase
-from llm_graphrag.ledger import Ledger
+from llm_graphrag.ledger import Budget, Ledger
 from llm_graphrag.models import Caller
 
 Make = Callable[..., ScriptedModel]
@@ -96,3 +96,24 @@ def test_four_calls_at_most_of_a_model_that_answers_badly(tmp_path: Path, script
         kb.set(window_tokens=300)
         read, answered = ask(kb)
         assert 1 <= read <= 4 and answered == 1
+
+
+def test_what_an_earlier_run_planned_and_did_not_come_to_is_read(tmp_path: Path, scripted: Make) -> None:
+    scripted(model)
+    with KnowledgeBase.open(tmp_path / "kb.db", create=True) as kb, Ledger.open(kb.path) as ledger:
+        kb.add([vault(tmp_path / "v", 60, padding=25)])
+        kb.set(window_tokens=300)
+        ledger.set_budget(Budget.parse("1tok"), ledger.run_scope)
+        assert kb.extract(Caller("scripted", ledger, log=False)).stopped == "budget"
+        planned = kb.connection.execute("SELECT count(*) FROM kg_extractions WHERE status = 'planned'").fetchone()[0]
+        assert planned > 4
+        read, answered = ask(kb)
+        assert 1 <= read <= 4 and answered == 1
+        assert ask(kb) == (0, 1)
+
+
+def test_a_window_that_fails_is_tried_three_times_and_then_left(tmp_path: Path, scripted: Make) -> None:
+    scripted(lambda prompt, system: "no JSON" if "List as JSON" in (system or "") else "Mira knows Jonas [1].")
+    with KnowledgeBase.open(tmp_path / "kb.db", create=True) as kb:
+        kb.add([vault(tmp_path / "v", 3)])
+        assert [ask(kb) for _ in range(4)] == [(1, 1), (1, 1), (1, 1), (0, 1)]

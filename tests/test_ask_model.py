@@ -7,6 +7,7 @@ import os
 import random
 import re
 import sqlite3
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -381,6 +382,8 @@ class Read:
     failed: int = 0
     stopped: str = ""
     why: str = ""
+    done: int = 2
+    errors: Counter[str] = field(default_factory=Counter)
 
 
 def test_deep_reads_looks_again_and_answers(
@@ -489,8 +492,6 @@ def test_json_has_everything(filled: Run, scripted: Scripted) -> None:  # noqa: 
         (HttpError(401, "bad \x1b[31mkey"), [], 1, "scripted: 401: bad"),
         (HttpError(401, "bad key"), ["--json"], 1, "scripted: 401: bad key"),
         ("never said", ["--budget", "50tok"], 4, "The budget of this run, 50 tokens"),
-        ("never said", ["-o", "warmth", "5"], 1, "scripted does not take these options"),
-        ("never said", ["-m", "skripted"], 1, "There is no model called skripted in llm. Is it scripted?"),
     ],
 )
 def test_trouble_is_one_line_under_the_evidence(
@@ -541,7 +542,15 @@ def test_no_model_is_asked_unless_it_is_named(filled: Run, scripted: Scripted, l
         (["--deep"], "--deep is for a model, and none is asked. Name one: -m MODEL"),
         (["--budget", "1usd"], "--budget is for a model"),
         (["-o", "a", "b"], "-o is for a model"),
-        (["-m", "scripted", "--budget", "much"], "'much' is no budget"),
+        (["-m", "scripted", "--budget", "much"], "Invalid value for '--budget': 'much' is no budget"),
+        (["-m", "scripted", "--soft-budget"], "--soft-budget goes with --budget"),
+        (["-m", "scripted", "-o", "warmth", "5"], "Invalid value for -o: scripted does not take these options"),
+        (["-m", "skripted"], "Invalid value for -m: There is no model called skripted in llm. Is it scripted?"),
+        (["-m", ""], "Invalid value for '-m'"),
+        (["-m", "scripted", "--timeout", "0"], "Invalid value for '--timeout'"),
+        (["-m", "scripted", "--where", "weather = 1"], "--where 'weather = 1' cannot be used"),
+        (["--since", "yesterday"], "--since takes a date"),
+        (["--tag", ""], "--tag takes the name of a tag"),
     ],
 )
 def test_options_that_do_not_fit(filled: Run, scripted: Scripted, options: list[str], message: str) -> None:  # noqa: F811
@@ -586,11 +595,37 @@ def test_reading_that_was_not_complete_shows_in_the_exit_status(
 ) -> None:
     scripted(says(ANA))
     monkeypatch.setattr(
-        KnowledgeBase, "deepen", lambda *args: Read(windows=3, failed=1, stopped="budget", why="no money")
+        KnowledgeBase, "deepen", lambda *args: Read(windows=3, failed=1, stopped="budget", why="no money", done=1)
     )
     result = filled("ask", QUESTION, "-m", "scripted", "--deep", exit_code=3)
-    assert "Read before: 3 windows; 5 statements kept." in result.stdout
-    assert result.stderr == "Of what was to be read first, 1 of 3 windows failed. It stopped: no money\n"
+    assert "Read before: 1 of 3 windows; 5 statements kept." in result.stdout
+    assert result.stderr.startswith("Of 3 windows to be read before the answer, 2 could not be.")
+    assert result.stderr.endswith(" It stopped: no money\n")
+
+
+@pytest.mark.parametrize(
+    ("broken", "why"),
+    [
+        ("no JSON at all", "Nothing could be read before the answer. Failed: no JSON."),
+        (
+            HttpError(401, "no such key"),
+            "Nothing could be read before the answer. It stopped: scripted: 401: no such key",
+        ),
+    ],
+)
+def test_deep_that_could_read_nothing_says_so(
+    filled: Run,
+    scripted: Scripted,  # noqa: F811
+    broken: Any,
+    why: str,
+) -> None:
+    scripted(lambda prompt, system: broken if "List as JSON" in (system or "") else says(ANA)(prompt, system))
+    result = filled("ask", QUESTION, "-m", "scripted", "--deep", exit_code=3)
+    assert result.stdout.startswith("Ana Ruiz repaired the harbour clock in 1999 [")
+    assert "Read before: nothing.\n" in result.stdout
+    assert result.stderr.splitlines()[0] == why
+    deep = json.loads(filled("ask", QUESTION, "-m", "scripted", "--deep", "--json", exit_code=3).stdout)["deep"]
+    assert (deep["windows"], deep["read"], deep["facts"]) == (1, 0, 0)
 
 
 def test_a_stale_note_is_said_to_be(filled: Run, vault: Vault, scripted: Scripted) -> None:  # noqa: F811

@@ -65,11 +65,18 @@ class Usage:
 class Deepened:
     """What was read with a model before the answer."""
 
-    windows: int
+    windows: int  # that were to be read
     calls: int
     facts: int
     failed: int
     stopped: str = ""  # why it ended early
+    read: int = 0  # of the windows
+    error: str = ""  # why most of those failed that did
+
+    @property
+    def unread(self) -> int:
+        """Windows that were to be read and were not: they failed, or the reading ended before them."""
+        return self.windows - self.read
 
 
 @dataclass(frozen=True, slots=True)

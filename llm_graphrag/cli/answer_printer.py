@@ -16,7 +16,7 @@ import click
 from .options import ProgressLine
 
 if TYPE_CHECKING:
-    from ..answer.ask import Answer, Citation
+    from ..answer.ask import Answer, Citation, Deepened
     from ..answer.citations import Sentence
     from ..answer.facts import Fact
     from .model_options import ModelChoice
@@ -147,9 +147,7 @@ def _footer(answer: Answer) -> Iterator[str]:
         said += f"; not known by name: {_visible(', '.join(searched.unknown))}"
     yield said + "."
     if answer.deep is not None:
-        windows = "1 window" if answer.deep.windows == 1 else f"{answer.deep.windows:,} windows"
-        read = f"{windows}; {answer.deep.facts:,} statements kept"
-        yield f"Read before: {read if answer.deep.windows else 'nothing, for nothing was new'}."
+        yield f"Read before: {_read(answer.deep)}."
     if answer.usage is not None and answer.usage.calls:
         usage = answer.usage
         cost = f"${usage.cost:.4f}" if usage.cost is not None else "price not known"
@@ -159,14 +157,35 @@ def _footer(answer: Answer) -> Iterator[str]:
         yield f"{_visible(answer.model or '')}: {calls}{lost}, {tokens}, {cost}."
 
 
+def _read(deep: Deepened) -> str:
+    """How much of what was to be read was."""
+    if not deep.read:
+        return "nothing" if deep.windows or deep.stopped else "nothing, for nothing was new"
+    of = "1 window" if deep.windows == 1 else f"{deep.windows:,} windows"
+    return f"{of if not deep.unread else f'{deep.read:,} of {of}'}; {deep.facts:,} statements kept"
+
+
+def _unread(deep: Deepened) -> str:
+    """What was to be read before the answer and was not, and why."""
+    said = "Nothing could be read before the answer."
+    if deep.read:
+        said = f"Of {deep.windows:,} windows to be read before the answer, {deep.unread:,} could not be."
+    if deep.failed and deep.error != deep.stopped:
+        said += f" Failed: {_visible(deep.error)}."
+    if deep.stopped:
+        said += f" It stopped: {_visible(deep.stopped)}"
+    elif deep.unread > deep.failed:
+        said += " A reply did not fit; what is left is read with the next question."
+    return said
+
+
 def _troubles(answer: Answer) -> Iterator[str]:
     """What went wrong, for standard error."""
     late = sorted({_visible(citation.uri) for citation in answer.citations if citation.stale})
     if late:
         yield f"No longer as it was read: {', '.join(late)}. Bring it up to date with: llm graphrag add"
     deep = answer.deep
-    if deep is not None and (deep.failed or deep.stopped):
-        why = f" It stopped: {_visible(deep.stopped)}" if deep.stopped else ""
-        yield f"Of what was to be read first, {deep.failed:,} of {deep.windows:,} windows failed.{why}"
+    if deep is not None and (deep.unread or deep.stopped):
+        yield _unread(deep)
     if answer.trouble is not None:
         yield f"Error: No model has answered, so the evidence is shown. {_visible(answer.trouble.message)}"

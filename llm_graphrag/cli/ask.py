@@ -123,8 +123,6 @@ def ask(
 
 def _checked(model: ModelChoice, no_llm: bool, no_log: bool, deep: bool) -> ModelChoice:
     """The model to be asked, no name if none is; raises UsageError for options that need one."""
-    from ..ledger import Budget
-
     given = {
         "--deep": deep,
         "-o": model.options,
@@ -136,11 +134,6 @@ def _checked(model: ModelChoice, no_llm: bool, no_log: bool, deep: bool) -> Mode
         for option, value in given.items():
             if value:
                 raise click.UsageError(f"{option} is for a model, and none is asked. Name one: -m MODEL")
-    if model.budget:
-        try:
-            Budget.parse(model.budget)
-        except ValueError as error:
-            raise click.BadParameter(str(error), param_hint="--budget") from error
     return replace(model, name=None if no_llm else model.name, log=model.log and not no_log)
 
 
@@ -169,7 +162,7 @@ def _caller(model: ModelChoice, path: Path, stack: ExitStack) -> tuple[Caller | 
 def _exit_status(answer: Answer) -> int:
     if answer.trouble is not None:
         return {"budget": EXIT_BUDGET, "interrupted": EXIT_INTERRUPTED}.get(answer.trouble.kind, 1)
-    return EXIT_SKIPPED if answer.deep is not None and (answer.deep.failed or answer.deep.stopped) else 0
+    return EXIT_SKIPPED if answer.deep is not None and (answer.deep.unread or answer.deep.stopped) else 0
 
 
 next(parameter for parameter in ask.params if parameter.name == "model").help = MODEL_HELP

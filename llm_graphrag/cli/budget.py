@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from ..store.budgets import Standing, shown, standing
 from ..store.model_calls import used
 from ..store.spend import BY, Spend, spend_by, total
 from .options import database_option, errors_in_one_line, json_option, open_knowledge_base, print_json
+from .values import Amount, Number, Text
 
 
 @click.group()
@@ -62,7 +63,7 @@ def show(database: Path, as_json: bool) -> None:
 
 
 @budget.command(name="set")
-@click.argument("amount")
+@click.argument("amount", type=Amount())
 @click.option(
     "--soft",
     is_flag=True,
@@ -71,7 +72,7 @@ def show(database: Path, as_json: bool) -> None:
 @database_option
 @json_option
 @errors_in_one_line
-def set_(amount: str, soft: bool, database: Path, as_json: bool) -> None:
+def set_(amount: Budget, soft: bool, database: Path, as_json: bool) -> None:
     """Set the budget: 0.50usd, $0.50, 200ktok or 2Mtok. It replaces an earlier one.
 
     AMOUNT is in US dollars or in tokens, and counts from the first call that was ever
@@ -82,9 +83,8 @@ def set_(amount: str, soft: bool, database: Path, as_json: bool) -> None:
       llm graphrag budget set 5usd
       llm graphrag budget set 2Mtok --soft -d work.db
     """
-    limit = Budget.parse(amount, soft)
     with Ledger.open(database) as ledger:
-        ledger.set_budget(limit)
+        ledger.set_budget(replace(amount, soft=soft))
         (found,) = [item for item in ledger.standings() if item.scope == KNOWLEDGE_BASE]
     if as_json:
         print_json({"database": str(database), "budget": _described(found)})
@@ -186,9 +186,9 @@ def list_(query: str | None, as_json: bool) -> None:
 
 
 @prices.command(name="set")
-@click.argument("model")
-@click.option("--input", "input_", type=float, required=True, help="USD for a million tokens of the prompt.")
-@click.option("--output", type=float, required=True, help="USD for a million tokens of the reply.")
+@click.argument("model", type=Text())
+@click.option("--input", "input_", type=Number(min=0), required=True, help="USD for a million tokens of the prompt.")
+@click.option("--output", type=Number(min=0), required=True, help="USD for a million tokens of the reply.")
 @json_option
 @errors_in_one_line
 def set_price_(model: str, input_: float, output: float, as_json: bool) -> None:
@@ -221,7 +221,9 @@ def remove(model: str, as_json: bool) -> None:
       llm graphrag prices remove my-model
     """
     if not (remove_price(model) or remove_price(_full_name(model))):
-        raise click.ClickException(f"{own_path()} has no price for {model}. See: llm graphrag prices list")
+        raise click.BadParameter(
+            f"{own_path()} has no price for {model!r}. See: llm graphrag prices list", param_hint="MODEL"
+        )
     if as_json:
         print_json({"model": model, "removed": True})
     else:

@@ -13,13 +13,15 @@ from ..sources.files import printable
 from . import extract_printer as printer
 from .model_options import ModelChoice, model_options
 from .options import ProgressLine, database_option, errors_in_one_line, json_option, open_knowledge_base, print_json
+from .values import Address, NewFile
 
 if TYPE_CHECKING:
+    from ..extract.asking import Reader
     from ..extract.batch_export import Exported
     from ..extract.estimate import Estimate
     from ..extract.run import Options, Report
 
-FILE = click.Path(dir_okay=False, path_type=Path)
+NOBODY = "Nothing was asked. Say how much it may be with --budget or --limit, or that it may be all with --yes."
 
 
 @click.command()
@@ -30,7 +32,12 @@ FILE = click.Path(dir_okay=False, path_type=Path)
     type=click.IntRange(1, 64),
     help="Calls at the same time: 4, or with --dask as many as the cluster has threads.",
 )
-@click.option("--dask", metavar="ADDRESS", help="Make the calls on a Dask cluster: the address of its scheduler.")
+@click.option(
+    "--dask",
+    type=Address(),
+    metavar="ADDRESS",
+    help="Make the calls on a Dask cluster: the address of its scheduler.",
+)
 @click.option("--limit", type=click.IntRange(1), help="Ask about at most this many windows.")
 @click.option("--document", "documents", multiple=True, metavar="URI", help="Only this document; may be repeated.")
 @click.option("--where", metavar="SQL", help="Only documents that meet this SQL condition, as of search.")
@@ -40,7 +47,10 @@ FILE = click.Path(dir_okay=False, path_type=Path)
 @click.option("--two-step", is_flag=True, help="Two calls a window: entities, then facts. For weak local models.")
 @click.option("--from-replies", is_flag=True, help="Read the kept replies anew; no model is asked.")
 @click.option(
-    "--export-requests", type=FILE, metavar="FILE", help="Ask nobody: write the requests for a provider's batch."
+    "--export-requests",
+    type=NewFile(),
+    metavar="FILE",
+    help="Ask nobody: write the requests for a provider's batch.",
 )
 @click.option(
     "--batch-format",
@@ -49,7 +59,12 @@ FILE = click.Path(dir_okay=False, path_type=Path)
     show_default=True,
     help="Whose batch --export-requests writes; replies are recognised.",
 )
-@click.option("--import-replies", type=FILE, metavar="FILE", help="Store what the replies of a batch say.")
+@click.option(
+    "--import-replies",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Store what the replies of a batch say.",
+)
 @click.option("--any-model", is_flag=True, help="Import also what names another model than was asked: a deployment.")
 @click.option("--forget-exported", is_flag=True, help="Take back what was exported: it can be asked about again.")
 @click.option(
@@ -68,7 +83,7 @@ def extract(database: Path, model: ModelChoice, as_json: bool, **chosen: Any) ->
     Without --budget and --limit the estimate is shown first, and you are asked.
 
     Exit status: 0 done, 3 done but for some windows, 4 stopped by the budget, 1
-    stopped by errors, 130 interrupted.
+    stopped by errors, 2 wrong options or nobody there to be asked, 130 interrupted.
 
     \b
     Examples:
@@ -88,39 +103,45 @@ def extract(database: Path, model: ModelChoice, as_json: bool, **chosen: Any) ->
             _replay(kb, as_json)
         elif chosen["import_replies"] is not None:
             sys.exit(_import(kb, chosen["import_replies"], chosen["any_model"], as_json))
+        elif (documents := _documents(kb, **_of(chosen, *CHOICE))) == []:
+            printer.print_no_match({_option(name): chosen[name] for name in CHOICE if chosen[name]}, as_json)
         elif chosen["forget_exported"]:
-            _forget(kb, _documents(kb, **_of(chosen, "documents", "where", "tag")), as_json)
+            _forget(kb, documents, as_json)
         else:
-            sys.exit(_ask(kb, model, chosen, as_json))
+            sys.exit(_ask(kb, model, documents, chosen, as_json))
 
 
 WAYS = ("from_replies", "export_requests", "import_replies", "forget_exported", "dask")
-
+CHOICE = ("documents", "where", "tag")  # which notes
+HOW = ("limit", "again", "retry_failed", "two_step", "only_estimate", "dry_run")  # … and how they are asked about
 TOGETHER = (
     ("again", "retry_failed"),
     ("only_estimate", "dry_run"),
-    ("from_replies", "again"),
-    ("from_replies", "retry_failed"),
-    ("from_replies", "two_step"),
+    *((way, other) for way in ("from_replies", "import_replies") for other in (*CHOICE, *HOW)),
+    *(("forget_exported", other) for other in HOW),
 )
 
 
 def _refuse_together(chosen: dict[str, Any]) -> None:
     """One thing at a time, and each option where it means something."""
-    ways = [f"--{name.replace('_', '-')}" for name in WAYS if chosen[name]]
-    if len(ways) > 1:
-        raise click.UsageError(f"{ways[0]} and {ways[1]} do not go together.")
-    for one, other in TOGETHER:
+    ways = [name for name in WAYS if chosen[name]]
+    for one, other in (*zip(ways, ways[1:], strict=False), *TOGETHER):
         if chosen[one] and chosen[other]:
-            names = [f"--{name.removeprefix('only_').replace('_', '-')}" for name in (one, other)]
-            raise click.UsageError(f"{names[0]} and {names[1]} do not go together.")
+            raise click.UsageError(f"{_option(one)} and {_option(other)} do not go together.")
     if chosen["any_model"] and chosen["import_replies"] is None:
         raise click.UsageError("--any-model goes with --import-replies.")
 
 
-def _ask(kb: KnowledgeBase, model: ModelChoice, chosen: dict[str, Any], as_json: bool) -> int:
+def _option(name: str) -> str:
+    """An option as it is written."""
+    return "--document" if name == "documents" else f"--{name.removeprefix('only_').replace('_', '-')}"
+
+
+def _ask(
+    kb: KnowledgeBase, model: ModelChoice, documents: list[int] | None, chosen: dict[str, Any], as_json: bool
+) -> int:
     """Ask a model, or write down what it would be asked; returns the exit status."""
-    options, two_step, to = _options(kb, chosen), chosen["two_step"], chosen["export_requests"]
+    options, two_step, to = _options(kb, documents, chosen), chosen["two_step"], chosen["export_requests"]
     with model.caller(kb.path) as caller:
         reader = kb.extraction_reader(caller, two_step)
         if chosen["dry_run"]:
@@ -129,12 +150,13 @@ def _ask(kb: KnowledgeBase, model: ModelChoice, chosen: dict[str, Any], as_json:
         only_estimate = chosen["only_estimate"]
         if only_estimate or (not chosen["yes"] and not model.budget and options.limit is None):
             estimate = kb.extraction_estimate(reader, options)
-            printer.print_estimate(estimate, reader, as_json and only_estimate, err=not only_estimate)
-            if only_estimate or not estimate.windows:
-                if not estimate.windows and options.failed:
-                    click.echo("No window has failed.", err=True)
+            if only_estimate:
+                printer.print_estimate(estimate, reader, as_json)
                 return 0
-            _confirm(estimate, "Read" if to is None else "Export")
+            if estimate.windows:  # where there is nothing to ask about, the run says so
+                printer.print_estimate(estimate, reader, err=True)
+                if (status := _agreed(estimate, reader, "Read" if to is None else "Export", as_json)) is not None:
+                    return status
         if to is not None:
             return _export(kb, caller, to, chosen["batch_format"], options, two_step, as_json)
         return _run(kb, caller, options, two_step, as_json)
@@ -144,13 +166,13 @@ def _of(chosen: dict[str, Any], *names: str) -> dict[str, Any]:
     return {name: chosen[name] for name in names}
 
 
-def _options(kb: KnowledgeBase, chosen: dict[str, Any]) -> Options:
+def _options(kb: KnowledgeBase, documents: list[int] | None, chosen: dict[str, Any]) -> Options:
     from ..extract.run import Options
 
     return Options(
         **_of(chosen, "workers", "dask", "limit", "again"),
         window_tokens=kb.settings.window_tokens,
-        documents=_documents(kb, **_of(chosen, "documents", "where", "tag")),
+        documents=documents,
         failed=chosen["retry_failed"],
     )
 
@@ -169,11 +191,13 @@ def _documents(kb: KnowledgeBase, documents: tuple[str, ...], where: str | None,
 def _document(kb: KnowledgeBase, uri: str) -> int:
     row = kb.connection.execute("SELECT id FROM kg_documents WHERE uri = ?", [uri]).fetchone()
     if row is None:
-        raise click.UsageError(f"There is no document {uri!r}. Find it with: llm graphrag search WORDS")
+        raise click.BadParameter(
+            f"There is no document {uri!r}. Find it with: llm graphrag search WORDS", param_hint="--document"
+        )
     return int(row[0])
 
 
-def _show_prompt(kb: KnowledgeBase, options: Options, reader: Any, as_json: bool) -> None:
+def _show_prompt(kb: KnowledgeBase, options: Options, reader: Reader, as_json: bool) -> None:
     from ..extract.estimate import windows_to_ask
     from ..facts.llm.prompt import window_prompt
 
@@ -195,15 +219,18 @@ def _lines(text: str) -> str:
     return "\n".join(printable(line) for line in text.split("\n"))
 
 
-def _confirm(estimate: Estimate, what: str) -> None:
+def _agreed(estimate: Estimate, reader: Reader, what: str, as_json: bool) -> int | None:
+    """Ask the person; the exit status where it is not to be done."""
     if not sys.stdin.isatty():
-        click.echo(
-            "Nothing was asked. Say how much it may be with --budget or --limit, or that it may be all with --yes.",
-            err=True,
-        )
-        sys.exit(2)
-    if not click.confirm(f"{what} all {estimate.windows:,} windows?", err=True):
-        sys.exit(0)
+        why, status = NOBODY, 2
+        click.echo(why, err=True)
+    elif click.confirm(f"{what} all {estimate.windows:,} windows?", err=True):
+        return None
+    else:
+        why, status = "You said no.", 0
+    if as_json:
+        print_json({"error": why, "estimate": printer.estimate_as_dict(estimate, reader)})
+    return status
 
 
 def _run(kb: KnowledgeBase, caller: Any, options: Options, two_step: bool, as_json: bool) -> int:
@@ -213,7 +240,7 @@ def _run(kb: KnowledgeBase, caller: Any, options: Options, two_step: bool, as_js
     finally:
         progress.close()
     _say_schema(kb, chosen)
-    printer.print_report(kb, report, as_json)
+    printer.print_report(kb, report, as_json, retried=options.failed)
     return printer.exit_status(report)
 
 
@@ -238,8 +265,6 @@ def _say_schema(kb: KnowledgeBase, chosen: str) -> None:
 
 
 def _import(kb: KnowledgeBase, path: Path, any_model: bool, as_json: bool) -> int:
-    if not path.exists():
-        raise click.ClickException(f"There is no file {path}")
     progress = ProgressLine()
     try:
         report = kb.import_replies(path, any_model, progress)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import asdict, fields, is_dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ from ..store.budgets import shown
 from .options import EXIT_BUDGET, EXIT_INTERRUPTED, EXIT_SKIPPED, print_json
 
 if TYPE_CHECKING:
+    from ..extract.asking import Reader
     from ..extract.batch_export import Exported
     from ..extract.batch_import import Imported
     from ..extract.estimate import Estimate
@@ -38,14 +40,23 @@ def _plain(value: Any) -> Any:
     return as_dict(value) if is_dataclass(value) else value
 
 
-def print_estimate(estimate: Estimate, reader: Any, as_json: bool, err: bool) -> None:
+def estimate_as_dict(estimate: Estimate, reader: Reader) -> dict[str, Any]:
     from ..prices import price_of
 
     price = price_of(reader.caller.model_id)
     cost = price.cost(estimate.prompt_tokens, estimate.output_tokens) if price else None
     most = price.cost(estimate.prompt_tokens, estimate.most_output_tokens) if price else None
+    return {"model": reader.caller.model_id, **asdict(estimate), "cost_usd": cost, "most_cost_usd": most}
+
+
+def print_estimate(estimate: Estimate, reader: Reader, as_json: bool = False, err: bool = False) -> None:
+    found = estimate_as_dict(estimate, reader)
+    cost, most = found["cost_usd"], found["most_cost_usd"]
     if as_json:
-        print_json({"model": reader.caller.model_id, **asdict(estimate), "cost_usd": cost, "most_cost_usd": most})
+        print_json(found)
+        return
+    if not estimate.windows:
+        click.echo("There is nothing to ask about.", err=err)
         return
     click.echo(
         f"{estimate.windows:,} windows of {estimate.documents:,} documents, {estimate.text_tokens:,} tokens of text.\n"
@@ -61,13 +72,25 @@ def print_estimate(estimate: Estimate, reader: Any, as_json: bool, err: bool) ->
     )
 
 
-def print_report(kb: KnowledgeBase, report: Report, as_json: bool) -> None:
+def print_no_match(options: Mapping[str, str | tuple[str, ...]], as_json: bool) -> None:
+    """The notes that were chosen are none."""
+    said = [
+        f"{name} {value}" for name, given in options.items() for value in ([given] if isinstance(given, str) else given)
+    ]
+    why = f"No note matches {printable(' and '.join(said))}, so nothing was done."
+    if as_json:
+        print_json({"windows": 0, "why": why})
+    else:
+        click.echo(why)
+
+
+def print_report(kb: KnowledgeBase, report: Report, as_json: bool, retried: bool = False) -> None:
     totals = kb.totals()
     if as_json:
         print_json({**as_dict(report), "totals": totals})
         return
     if not report.windows:
-        click.echo("There is nothing new to read.")
+        click.echo("No window has failed." if retried else "There is nothing new to read.")
         _print_waiting(len(exported(kb.connection)))
         return
     click.echo(

@@ -6,13 +6,16 @@ import functools
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from .values import Amount, Number, Text
+
 if TYPE_CHECKING:
+    from ..ledger import Budget, Ledger
     from ..models import Caller
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -25,7 +28,7 @@ class ModelChoice:
     name: str | None
     options: tuple[tuple[str, str], ...] = ()
     key: str | None = None
-    budget: str | None = None
+    budget: Budget | None = None
     soft: bool = False
     timeout: float = 180.0
     log: bool = True
@@ -33,24 +36,48 @@ class ModelChoice:
 
     @contextmanager
     def caller(self, path: Path) -> Iterator[Caller]:
-        """The model with a ledger in the knowledge base at ``path``, and the budget of this run set."""
-        from ..ledger import Budget, Ledger
-        from ..models import Caller
+        """The model with a ledger in the knowledge base at ``path``, and the budget of this run set.
 
-        limit = Budget.parse(self.budget, self.soft) if self.budget else None
+        Raises BadParameter for a name or an option that was given and is wrong, ModelError for what llm has kept.
+        """
+        from ..ledger import Ledger
+        from ..models import find_model
+
+        with wrong_value("-m", self.name):
+            find_model(self.name)
         with Ledger.open(path) as ledger:
             ledger.recover()
-            if limit:
-                ledger.set_budget(limit, ledger.run_scope)
-            yield Caller(
-                self.name,
-                ledger,
-                options=dict(self.options),
-                key=self.key,
-                timeout=self.timeout,
-                log=self.log,
-                stop=self.stop,
-            )
+            if self.budget:
+                ledger.set_budget(replace(self.budget, soft=self.soft), ledger.run_scope)
+            with wrong_value("-o", self.options):
+                caller = self._caller(ledger)
+            yield caller
+
+    def _caller(self, ledger: Ledger) -> Caller:
+        from ..models import Caller
+
+        return Caller(
+            self.name,
+            ledger,
+            options=dict(self.options),
+            key=self.key,
+            timeout=self.timeout,
+            log=self.log,
+            stop=self.stop,
+        )
+
+
+@contextmanager
+def wrong_value(option: str, given: object) -> Iterator[None]:
+    """What a model says of a value that was given becomes an error of its option."""
+    from ..failures import ModelError
+
+    try:
+        yield
+    except ModelError as error:
+        if not given:
+            raise
+        raise click.BadParameter(str(error), param_hint=option) from error
 
 
 def model_options(command: F) -> F:
@@ -60,6 +87,8 @@ def model_options(command: F) -> F:
     def run(*args: Any, **kwargs: Any) -> Any:
         names = ("model", "model_option", "key", "budget", "soft_budget", "timeout", "no_llm_log")
         name, options, key, budget, soft, timeout, silent = (kwargs.pop(name) for name in names)
+        if soft and budget is None:
+            raise click.UsageError("--soft-budget goes with --budget; for that of the file: llm graphrag budget set")
         kwargs["model"] = ModelChoice(name, options, key, budget, soft, timeout, not silent)
         return command(*args, **kwargs)
 
@@ -70,7 +99,9 @@ def model_options(command: F) -> F:
 
 
 OPTIONS = (
-    click.option("-m", "--model", metavar="MODEL", help="A model of llm, or an alias; else llm's default model."),
+    click.option(
+        "-m", "--model", type=Text(), metavar="MODEL", help="A model of llm, or an alias; else llm's default model."
+    ),
     click.option(
         "-o",
         "--option",
@@ -80,11 +111,17 @@ OPTIONS = (
         metavar="KEY VALUE",
         help="Option of the model.",
     ),
-    click.option("--key", help="API key, or the name of one that llm keeps."),
-    click.option("--budget", metavar="AMOUNT", help="Most that this run may cost: 0.50usd, 200ktok."),
+    click.option("--key", type=Text(), help="API key, or the name of one that llm keeps."),
+    click.option("--budget", type=Amount(), metavar="AMOUNT", help="Most that this run may cost: 0.50usd, 200ktok."),
     click.option(
         "--soft-budget", is_flag=True, help="Let a budget hold for a model whose replies cannot be limited, roughly."
     ),
-    click.option("--timeout", type=float, default=180, show_default=True, help="Seconds to wait for a reply."),
+    click.option(
+        "--timeout",
+        type=Number(min=0, max=86_400, min_open=True),
+        default=180,
+        show_default=True,
+        help="Seconds to wait for a reply.",
+    ),
     click.option("--no-llm-log", is_flag=True, help="Do not log the calls in llm's own log."),
 )

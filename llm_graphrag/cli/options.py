@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 import click
 
 from ..knowledge_base import KnowledgeBase
+from ..routes.scope import ScopeError
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -65,9 +66,10 @@ def open_knowledge_base(path: Path, *, readonly: bool = True, create: bool = Fal
 
 
 def print_json(value: object) -> None:
-    """Print JSON; where the terminal does not write UTF-8, other characters are escaped as JSON does it."""
+    """Print JSON; what a terminal would obey, or cannot write because it is not UTF-8, is escaped as JSON does it."""
     unicode = (getattr(sys.stdout, "encoding", None) or "").lower().replace("-", "") == "utf8"
-    click.echo(json.dumps(value, ensure_ascii=not unicode, indent=2))
+    text = json.dumps(value, ensure_ascii=not unicode, indent=2)
+    click.echo("".join(c if c.isprintable() or c == "\n" else json.dumps(c)[1:-1] for c in text))
 
 
 def _decoded(value: Any) -> Any:
@@ -84,7 +86,7 @@ def _escape_what_cannot_be_printed() -> None:
 
 
 def errors_in_one_line(command: F) -> F:
-    """Errors that a user can cause become one line; others are bugs and keep their traceback.
+    """Errors that a user can cause become one line, with ``--json`` an object too; bugs keep their traceback.
 
     Text goes in and out in every locale: arguments are UTF-8, what cannot be printed is escaped.
     """
@@ -93,7 +95,17 @@ def errors_in_one_line(command: F) -> F:
     def run(*args: Any, **kwargs: Any) -> Any:
         _escape_what_cannot_be_printed()
         try:
-            return command(*args, **{name: _decoded(value) for name, value in kwargs.items()})
+            return in_one_line(*args, **{name: _decoded(value) for name, value in kwargs.items()})
+        except click.ClickException as error:
+            if kwargs.get("as_json"):
+                print_json({"error": error.format_message()})
+            raise
+
+    def in_one_line(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return command(*args, **kwargs)
+        except ScopeError as error:
+            raise click.UsageError(str(error)) from error
         except (ValueError, FileNotFoundError, PermissionError) as error:
             raise click.ClickException(str(error)) from error
         except KeyboardInterrupt:

@@ -78,7 +78,8 @@ def ask(task: Task, worker: str) -> Answer | Failure | Stale:
     """Make a call, once, if this is the process that it was meant for."""
     if _own_id() != worker:
         return Stale()
-    received, secrets = False, (task.key,)
+    received = False
+    secrets: tuple[str | None, ...] = (task.key,)
     try:
         model = _model(task.model, task.timeout)
         secrets = secrets_of(model, task.key)

@@ -26,16 +26,21 @@ REMEMBERED = 1_000
 def options_for(
     connection: sqlite3.Connection, question: str, ranked: Sequence[int], windows: int, window_tokens: int
 ) -> Options:
-    """The run that reads for ``question``: as many of the chunks, best first, as fit into ``windows`` windows."""
+    """The run that reads for ``question``: as many of the chunks, best first, as fit into ``windows`` windows.
+
+    Those that an earlier run planned and did not come to, or failed at, are read in the windows that it planned.
+    """
     seen = dict(get_setting(connection, MEMORY, [])).get(_key(question), 0)
     tokens = {c.chunk: c.tokens for c in extractions.pending(connection, ranked)}
+    planned = extractions.waiting_chunks(connection, ranked)
     chosen: list[int] = []
-    held = 0
+    held, taken = 0, set[int]()
     for chunk in ranked:
-        if chunk <= seen or chunk not in tokens:
+        if chunk <= seen or (chunk not in tokens and chunk not in planned):
             continue
-        held += tokens[chunk]
-        if chosen and held > windows * window_tokens:
+        held += tokens.get(chunk, 0)
+        taken |= {planned[chunk]} if chunk in planned else set()
+        if chosen and len(taken) * window_tokens + held > windows * window_tokens:
             break
         chosen.append(chunk)
     return Options(chunks=chosen, limit=windows, repair=False, window_tokens=window_tokens)

@@ -76,6 +76,7 @@ class Run:
         self.asking = Asking(reader.caller.model_id, reader.prompt_hash, schema_version, reader.mode)
         self.report = Report()
         self.stop = stop  # ends pauses between attempts
+        self._stopped_here = False
         self._process = process_name()
         self._waiting: deque[int] = deque()
         self._refused: list[int] = []
@@ -105,6 +106,8 @@ class Run:
             for extraction in self._flying:  # the second Ctrl-C, or a bug
                 self.committer.give_back(extraction)
             pool.close()
+            if self._stopped_here and self.report.stopped != "interrupted":
+                self.stop.clear()  # whoever asks next with the same caller was not told to stop
         self.report.warnings += pool.warnings
         self.report.lost_calls, self.report.lost_tokens = self.reader.caller.ledger.lost()
         self.report.left = self.report.windows - self.report.done - self.report.failed
@@ -216,6 +219,7 @@ class Run:
     def _end(self, stopped: str, why: str) -> None:
         if not self.report.stopped:
             self.report.stopped, self.report.why = stopped, why
+            self._stopped_here |= not self.stop.is_set()
             self.stop.set()
 
     @contextmanager

@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
 
-__all__ = ["COLUMNS", "scope"]
+__all__ = ["COLUMNS", "ScopeError", "scope"]
 
 COLUMNS = ("uri", "title", "folder", "kind", "added", "updated", "tag")
 SECONDS = 1.0
@@ -40,18 +40,24 @@ _SINCE = re.compile(r"\d{4}(-\d\d(-\d\d([T ]\d\d(:\d\d(:\d\d)?)?)?)?)?")
 _PIECE = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|`[^`]*`|\[[^\]]*\]|--|/\*|[();'\"`\[]", re.DOTALL)
 
 
+class ScopeError(ValueError):
+    """A condition that cannot be used; the message names the option."""
+
+
 def scope(
     connection: sqlite3.Connection, where: str | None = None, tag: str | None = None, since: str | None = None
 ) -> frozenset[int] | None:
     """Return the ids of the documents that meet all conditions, None if there is no condition.
 
     ``where`` is an SQL expression over ``COLUMNS``; ``tag`` holds for tags nested in it too; ``since`` is the beginning
-    of an ISO date. Raises ValueError for what is none of these.
+    of an ISO date. Raises ScopeError for what is none of these.
     """
     if where is None and tag is None and since is None:
         return None
     if since is not None and not _is_date(since):
-        raise ValueError(f"--since takes a date like 2026-01-31, not {since!r}.")
+        raise ScopeError(f"--since takes a date like 2026-01-31, not {since!r}.")
+    if tag is not None and not tag.removeprefix("#").strip():
+        raise ScopeError(f"--tag takes the name of a tag, not {tag!r}.")
     values = {"tag": tag.removeprefix("#").lower() if tag else None, "since": since}
     if where is None:
         return frozenset(row[0] for row in connection.execute(DOCUMENTS, values))
@@ -60,7 +66,7 @@ def scope(
         try:
             rows = connection.execute(f"{DOCUMENTS} AND ({where}\n)", values).fetchall()
         except sqlite3.Error as error:
-            raise ValueError(_explained(where, error)) from error
+            raise ScopeError(_explained(where, error)) from error
     return frozenset(row[0] for row in rows)
 
 
@@ -76,10 +82,10 @@ def _is_date(text: str) -> bool:
 
 
 def _one_expression(where: str) -> None:
-    """Raise ValueError unless the text can only be read as one expression."""
+    """Raise ScopeError unless the text can only be read as one expression."""
     depth = 0
     if not where.strip() or "\x00" in where:
-        raise ValueError(f"--where is empty. It takes an SQL condition over {', '.join(COLUMNS)}.")
+        raise ScopeError(f"--where is empty. It takes an SQL condition over {', '.join(COLUMNS)}.")
     for match in _PIECE.finditer(where):
         piece = match[0]
         if piece == "(":
@@ -87,11 +93,11 @@ def _one_expression(where: str) -> None:
         elif piece == ")":
             depth -= 1
         if piece in ("--", "/*", ";") or depth < 0:
-            raise ValueError(f"--where takes one SQL condition; {piece} at position {match.start() + 1} ends it.")
+            raise ScopeError(f"--where takes one SQL condition; {piece} at position {match.start() + 1} ends it.")
         if piece in ("'", '"', "`", "["):
-            raise ValueError(f"--where: the {piece} at position {match.start() + 1} is not closed.")
+            raise ScopeError(f"--where: the {piece} at position {match.start() + 1} is not closed.")
     if depth:
-        raise ValueError("--where: a parenthesis is not closed.")
+        raise ScopeError("--where: a parenthesis is not closed.")
 
 
 def _explained(where: str, error: sqlite3.Error) -> str:

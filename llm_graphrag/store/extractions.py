@@ -159,6 +159,16 @@ def waiting(
     return [row[0] for row in rows]
 
 
+def waiting_chunks(connection: sqlite3.Connection, chunks: Sequence[int]) -> dict[int, int]:
+    """Those of ``chunks`` that stand in a window which waits to be asked about, and in which."""
+    rows = connection.execute(
+        """SELECT chunk, extraction FROM kg_extraction_chunks WHERE extraction IN (SELECT value FROM json_each(?))
+             AND chunk IN (SELECT value FROM json_each(?)) ORDER BY extraction DESC""",
+        [json.dumps(waiting(connection, chunks)), json.dumps(list(chunks))],
+    )
+    return {row[0]: row[1] for row in rows}
+
+
 def claim(connection: sqlite3.Connection, extraction: int, process: str, asking: Asking, now: str) -> bool:
     """Take a window for this process; False if another has it, or it is gone."""
     cursor = connection.execute(
