@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from llm_graphrag.graph import frontier, hops, paths
 from llm_graphrag.graph.frontier import Limits, Within
-from llm_graphrag.graph.paths import Path, shortest_paths
-from llm_graphrag.graph.ways import best_ways
+from llm_graphrag.graph.paths import Path, shortest_path, shortest_paths
+from llm_graphrag.graph.ways import best_ways, first_way
 
 EDGES = st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), max_size=24)
 
@@ -85,6 +85,35 @@ def test_paths_in_a_file_are_those_of_networkx(edges: list[tuple[int, int]], sou
             assert hop.evidence is not None
             assert hop.evidence.quote == f"n{head} r n{tail}."
     assert not found.truncated
+
+
+@given(EDGES, st.integers(0, 9), st.integers(0, 9), st.integers(1, 9))
+@settings(max_examples=300, deadline=None)
+def test_one_path_is_as_short_as_that_of_networkx(
+    edges: list[tuple[int, int]], source: int, target: int, max_hops: int
+) -> None:
+    made = undirected(edges)
+    degrees = dict(made.degree())
+    way = first_way(
+        source, target, lambda nodes: [(n, m) for n in nodes for m in made[n]], lambda nodes: degrees, max_hops
+    )
+    hops = networkx.shortest_path_length(made, source, target) if networkx.has_path(made, source, target) else 99
+    assert (way is None) == (hops > max_hops)
+    if way is not None:
+        assert (way[0], way[-1], len(way)) == (source, target, hops + 1)
+        assert all(made.has_edge(a, b) for a, b in itertools.pairwise(way))
+
+
+def test_one_path_of_a_file_has_its_sentences() -> None:
+    connection = graph([*chain(6), ("n0", "r", "other"), ("lone", "r", "lonely")])
+    ends = id_of(connection, "n1"), id_of(connection, "n4")
+    (path,) = shortest_path(connection, *ends).paths
+    assert names(path) == ["n1", "n2", "n3", "n4"]
+    assert [hop.evidence.line for hop in path.hops if hop.evidence] == [2, 3, 4]
+    assert shortest_path(connection, *ends, max_hops=2).paths == ()
+    assert shortest_path(connection, ends[0], id_of(connection, "lone")).paths == ()
+    for limits in (Limits(seconds=-1), Limits(triples=2)):
+        assert shortest_path(connection, *ends, limits=limits) == paths.Paths((), True)
 
 
 # -- what is best ----------------------------------------------------------------------------------------------------

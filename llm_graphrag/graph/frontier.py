@@ -36,7 +36,7 @@ NEAR_A_HUB = """
     {where_out}
     UNION ALL
     SELECT f.value, t.head FROM json_each(:nodes) f CROSS JOIN kg_triples t ON t.id IN (
-      SELECT o.id FROM kg_triples o WHERE o.tail = f.value {relation} ORDER BY o.relation, o.id LIMIT :hub)
+      SELECT o.id FROM kg_triples o WHERE o.tail = f.value {relation} ORDER BY o.relation, o.head LIMIT :hub)
     {where_in}
 """
 JOINED = """
@@ -101,7 +101,7 @@ class Frontier:
         new = [node for node in nodes if node not in self._degrees]
         if new:
             self._degrees.update(dict.fromkeys(new, 1))
-            self._degrees.update(self.connection.execute(DEGREES, {"nodes": json.dumps(new)}).fetchall())
+            self._degrees.update(self._rows(DEGREES, new))
         return self._degrees
 
     def neighbours(self, nodes: Sequence[int]) -> Mapping[int, Collection[int]]:
@@ -120,6 +120,18 @@ class Frontier:
                     self._read(sql, some)
         return self._near
 
+    def triples(self, nodes: Sequence[int]) -> Iterator[tuple[int, int]]:
+        """(entity, entity that it shares a triple with) as they are read; whoever has enough stops asking."""
+        for some in _slices(nodes):
+            if self.spent():
+                return
+            for row in self._rows(self._near_sql, some):
+                self._left -= 1
+                if self._left < 0:
+                    self.truncated = True
+                    return
+                yield row
+
     def join_hubs(self, nodes: Collection[int]) -> None:
         """Make sure that hubs among ``nodes`` that share a triple are neighbours, however little is read of them."""
         degrees = self.degrees(nodes)
@@ -127,14 +139,19 @@ class Frontier:
         if len(hubs) < 2:
             return
         self.neighbours(hubs)
-        for head, tail in self.connection.execute(self._joined_sql, {**self._values, "nodes": json.dumps(hubs)}):
+        for head, tail in self._rows(self._joined_sql, hubs):
             if head != tail:
                 self._near.setdefault(head, {})[tail] = self._near.setdefault(tail, {})[head] = None
+
+    def _rows(self, sql: str, nodes: Sequence[int]) -> sqlite3.Cursor:
+        cursor = self.connection.cursor()
+        cursor.row_factory = None  # plain tuples, whatever the connection makes of rows
+        return cursor.execute(sql, {**self._values, "nodes": json.dumps(nodes)})
 
     def _read(self, sql: str, nodes: Sequence[int]) -> None:
         near = self._near
         near.update((node, {}) for node in nodes)
-        rows = self.connection.execute(sql, {**self._values, "nodes": json.dumps(nodes)}).fetchall()
+        rows = self._rows(sql, nodes).fetchall()
         for node, other in rows:
             if node != other:
                 near[node][other] = None

@@ -24,9 +24,21 @@ from itertools import pairwise
 
 from .frontier import EVERYTHING, Frontier, Limits, Within
 from .hops import Evidence, Hop, Joined, Node, hops_between, nodes_of
-from .ways import Way, best_ways
+from .ways import Way, best_ways, first_way
 
-__all__ = ["Evidence", "Hop", "Joined", "Limits", "Node", "Path", "Paths", "Within", "crowd", "shortest_paths"]
+__all__ = [
+    "Evidence",
+    "Hop",
+    "Joined",
+    "Limits",
+    "Node",
+    "Path",
+    "Paths",
+    "Within",
+    "crowd",
+    "shortest_path",
+    "shortest_paths",
+]
 
 K = 3
 MAX_HOPS = 4
@@ -98,6 +110,27 @@ def shortest_paths(
             found += ways
             missed |= gave_up
     return Paths(_described(connection, sorted(found), frontier, within), frontier.truncated or missed)
+
+
+def shortest_path(
+    connection: sqlite3.Connection,
+    source: int,
+    target: int,
+    max_hops: int = 20,
+    *,
+    within: Within = EVERYTHING,
+    limits: Limits | None = None,
+) -> Paths:
+    """Return one path with as few hops as can be, or none: how far apart two entities are, and no more.
+
+    Much faster than ``shortest_paths``, since what joins everything is as good as anything else. Raises ValueError for
+    an id that is none.
+    """
+    kept = _kept(connection, {source, target})
+    frontier = Frontier(connection, within, limits, kept.values())
+    nodes = first_way(kept[source], kept[target], frontier.triples, frontier.degrees, max_hops)
+    ways = [Way(len(nodes) - 1, 0, nodes)] if nodes else []
+    return Paths(_described(connection, ways, frontier, within), frontier.truncated)
 
 
 def crowd(connection: sqlite3.Connection) -> int:

@@ -11,6 +11,10 @@ What is best: few hops, then nodes that few others are joined to, then small ids
 that is joined to a great part of everything (a change log, a list of all things) joins any
 two and so says nothing of them: it counts as ``hub_hops`` further hops.
 
+``first_way`` only asks for one path with as few hops as can be. It stops at the first triple
+that joins the two searches, so it reads a few hundred triples where all of a level would be
+tens of thousands.
+
 The module knows no SQL: neighbours and degrees come from callbacks, a frontier at a time
 (``graph.frontier``), as in ``graph.rank``.
 """
@@ -19,10 +23,10 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-__all__ = ["Degrees", "Neighbours", "Way", "best_ways"]
+__all__ = ["Degrees", "Neighbours", "Triples", "Way", "best_ways", "first_way"]
 
 Neighbours = Callable[[Sequence[int]], Mapping[int, Collection[int]]]
 """Nodes -> their neighbours, undirected. What it leaves out has none."""
@@ -30,8 +34,13 @@ Neighbours = Callable[[Sequence[int]], Mapping[int, Collection[int]]]
 Degrees = Callable[[Collection[int]], Mapping[int, int]]
 """Nodes -> how many facts each has. What it leaves out has one."""
 
+Triples = Callable[[Sequence[int]], Iterable[tuple[int, int]]]
+"""Nodes -> (node, neighbour), one after another, as they are read."""
+
 STEPS = 20_000  # of the best-first search for one length
 HUB = 1 << 40  # added to the cost of a node that is a hub
+FEW = 200  # nodes of a level whose degrees are looked up, to read rare ones first and to compare the two sides
+USUAL = 30  # degree that nodes of a larger level are taken to have
 UNIT = 1_000  # cost of a factor of two in degree; whole numbers, so that sums are exact
 
 
@@ -110,6 +119,51 @@ def best_ways(
         if len(found) == k and found[-1].worth <= length:
             break
     return found, missed
+
+
+def first_way(source: int, target: int, triples: Triples, degrees: Degrees, max_hops: int) -> tuple[int, ...] | None:
+    """Return a path with as few hops as can be, the one that is met first; None if there is none so short.
+
+    >>> line = {1: [2], 2: [1, 3], 3: [2]}
+    >>> first_way(1, 3, lambda nodes: [(n, m) for n in nodes for m in line[n]], lambda nodes: {}, max_hops=2)
+    (1, 2, 3)
+    """
+    if source == target:
+        return (source,)
+    behind: tuple[dict[int, int], dict[int, int]] = ({source: source}, {target: target})
+    known = degrees([source, target])
+    levels = [([source], known.get(source, 1)), ([target], known.get(target, 1))]
+    for _ in range(max_hops):
+        side = 0 if levels[0][1] <= levels[1][1] else 1
+        mine, other, fresh = behind[side], behind[1 - side], []
+        for node, to in triples(levels[side][0]):
+            if to not in mine:
+                mine[to] = node
+                if to in other:
+                    return (*reversed(_back(behind[0], to)), *_back(behind[1], to)[1:])
+                fresh.append(to)
+        if not fresh:
+            return None
+        levels[side] = _next_level(fresh, degrees)
+    return None
+
+
+def _next_level(nodes: list[int], degrees: Degrees) -> tuple[list[int], int]:
+    """The nodes in the order in which to read them, and about how many triples that is."""
+    if len(nodes) > FEW:
+        return nodes, len(nodes) * USUAL
+    known = degrees(nodes)
+    nodes.sort(key=lambda node: known.get(node, 1))
+    return nodes, sum(known.get(node, 1) for node in nodes)
+
+
+def _back(behind: Mapping[int, int], node: int) -> list[int]:
+    """The way back to where a search began."""
+    way = [node]
+    while behind[node] != node:
+        node = behind[node]
+        way.append(node)
+    return way
 
 
 def _cheaper(near: _Side, far: _Side, degrees: Degrees) -> bool:
