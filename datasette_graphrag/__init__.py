@@ -19,7 +19,10 @@ def register_routes(datasette: Datasette) -> list[tuple[str, Callable[..., Any]]
     from .pages.document import chunk, document
     from .pages.entity import entity
     from .pages.missing import missing
+    from .pages.names import names
     from .pages.overview import overview
+    from .pages.path import path
+    from .pages.review import review
     from .pages.search import search
 
     base, json, name, number = (
@@ -36,6 +39,10 @@ def register_routes(datasette: Datasette) -> list[tuple[str, Callable[..., Any]]
         (rf"{base}/document/{name}{json}", document),
         (rf"{base}/document-id/{number}{json}", document),
         (rf"{base}/chunk/{number}{json}", chunk),
+        (rf"{base}/path{json}", path),
+        (rf"{base}/names(?P<json>\.json)$", names),
+        (rf"{base}/review{json}", review),
+        (rf"{base}/review/(?P<what>proposal|merge)/{number}{json}", review),
         (rf"{base}/.*?{json}", missing),
     ]
 
@@ -58,6 +65,22 @@ def get_metadata(datasette: Datasette, key: str | None, database: str | None, ta
     from .compat import table_defaults
 
     return table_defaults(datasette, key, database)
+
+
+@hookimpl
+def permission_allowed(datasette: Datasette, actor: dict[str, Any] | None, action: str, resource: Any) -> bool | None:
+    """Datasette 0.65 only."""
+    from .compat import is_reviewer
+
+    return is_reviewer(datasette, actor, action, resource)
+
+
+@hookimpl
+def register_actions() -> list[Any]:
+    """Datasette 1.0 only."""
+    from .compat import review_action
+
+    return [review_action()]
 
 
 @hookimpl

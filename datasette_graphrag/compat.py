@@ -2,22 +2,31 @@
 
 Three things differ for pages that only read: how a permission is asked for, where
 defaults for tables are kept (a hook in 0.65; the configuration and the internal
-database in 1.0), and how a plugin's static files are found.
+database in 1.0), and how a plugin's static files are found. Three more for pages that
+change something: who may, how a form is known to be ours, and how a write gets its turn.
 """
 
 from __future__ import annotations
 
 import copy
 import hashlib
+import secrets
+import sqlite3
+from collections.abc import Callable
 from functools import lru_cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     from datasette.app import Datasette
     from datasette.database import Database
+    from datasette.utils.asgi import Request
+
+T = TypeVar("T")
 
 DISTRIBUTION = "llm-graphrag"
+REVIEW = "graphrag-review"  # the permission to decide on proposals and merges
+CONFIGURED = "datasette-graphrag"  # the name of our settings in a site's configuration
 _SEEN = "_graphrag_table_defaults"  # kept on the Datasette that they belong to
 _STATIC = "_graphrag_static_name"
 
@@ -49,6 +58,85 @@ async def may_view(datasette: Datasette, actor: dict[str, Any] | None, database:
         if not visible:
             return False
     return True
+
+
+async def may_review(datasette: Datasette, actor: dict[str, Any] | None, database: Database) -> bool:
+    """Whether the actor may decide on proposals and merges: never where nothing can change, or without an id to log."""
+    if not database.is_mutable or database.is_memory or not database.path or not name_of(actor):
+        return False
+    if hasattr(datasette, "allowed"):
+        from datasette.resources import DatabaseResource
+
+        resource = DatabaseResource(database=database.name)
+        return bool(await datasette.allowed(action=REVIEW, resource=resource, actor=actor))
+    return bool(await datasette.permission_allowed(actor, REVIEW, resource=database.name, default=False))
+
+
+def name_of(actor: dict[str, Any] | None) -> str:
+    """What an actor is called in the log, "" if nothing says."""
+    found = (actor or {}).get("id")
+    return "" if found is None else str(found).strip()
+
+
+def is_reviewer(datasette: Datasette, actor: dict[str, Any] | None, action: str, database: Any) -> bool | None:
+    """For the hook ``permission_allowed`` of 0.65: root, and whom the plugin's setting ``review`` allows.
+
+    None where it says nothing, so that other plugins may grant it. 1.0 has ``permissions:`` of its own.
+    """
+    from datasette.utils import actor_matches_allow
+
+    if action != REVIEW:
+        return None
+    configured = datasette.plugin_config(CONFIGURED, database=database if isinstance(database, str) else None) or {}
+    allow = configured.get("review") if isinstance(configured, dict) else None
+    if (actor or {}).get("id") == "root" or (allow is not None and actor_matches_allow(actor, allow)):
+        return True
+    return None
+
+
+def review_action() -> Any:
+    """For the hook ``register_actions`` of 1.0; root has every action."""
+    from datasette.permissions import Action
+    from datasette.resources import DatabaseResource
+
+    return Action(
+        name=REVIEW,
+        description="Decide on the proposals and merges of a knowledge base",
+        resource_class=DatabaseResource,
+        also_requires="view-database",
+    )
+
+
+def is_our_form(datasette: Datasette, request: Request, token: str) -> bool:
+    """Whether a form comes from a page of this site.
+
+    1.0 has looked at the headers before we are called. 0.65 looks at a token, but not where a request brings no
+    cookie, though a proxy or a password may have signed it in: so it is asked for in any case.
+    """
+    if hasattr(datasette, "allowed"):
+        return True
+    expected: str = request.scope["csrftoken"]()
+    return secrets.compare_digest(token.encode("utf-8"), expected.encode("utf-8"))
+
+
+def has_token(request: Request) -> bool:
+    """Whether a request is signed in by a token alone, which no browser sends by itself."""
+    scheme = str(request.headers.get("authorization", "")).partition(" ")[0]
+    return scheme.lower() == "bearer" and not request.headers.get("cookie")
+
+
+async def in_write_queue(datasette: Datasette, database: Database, work: Callable[[], T]) -> T:
+    """Do ``work`` when it is its turn among the writes to a database; it opens a connection of its own.
+
+    Datasette's stays as it is: without our temporary tables, foreign keys and waiting time.
+    """
+
+    def turn(connection: sqlite3.Connection) -> T:
+        return work()
+
+    alone = {"transaction": False} if hasattr(datasette, "allowed") else {}
+    result: T = await database.execute_write_fn(turn, **alone)
+    return result
 
 
 async def set_table_defaults(datasette: Datasette, database: str, tables: dict[str, dict[str, Any]]) -> None:

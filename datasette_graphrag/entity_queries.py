@@ -10,8 +10,8 @@ from __future__ import annotations
 import sqlite3
 from typing import Any
 
-from .queries import entity_ref
-from .records import DocumentRef, EntityRef, Fact, Group, Quote, Snippet
+from .queries import entity_ref, has_table
+from .records import DocumentRef, Duplicate, EntityRef, Fact, Group, Quote, Snippet
 
 COUNT_CAP = 1000
 GROUPS = 40
@@ -241,3 +241,23 @@ def documents_naming(connection: sqlite3.Connection, entity: int) -> list[tuple[
 def homonyms(connection: sqlite3.Connection, entity: int) -> list[EntityRef]:
     """Other entities that share a name or an alias with this one."""
     return [entity_ref(row) for row in connection.execute(_HOMONYMS, {"entity": entity})]
+
+
+_DUPLICATES = """
+  WITH mine AS (SELECT key, type FROM kg_entities WHERE id = :id OR merged_into = :id)
+  SELECT m.id AS merge, m.doubt, o.id, o.name, o.type,
+         EXISTS (SELECT 1 FROM kg_entities x WHERE x.key = o.key AND x.id <> o.id) AS shared
+  FROM (SELECT m.id, m.doubt, m.merged_key AS key, m.merged_type AS type FROM mine CROSS JOIN kg_merges m
+          ON m.kept_key = mine.key AND m.kept_type = mine.type WHERE m.status = 'suggested'
+        UNION SELECT m.id, m.doubt, m.kept_key, m.kept_type FROM mine CROSS JOIN kg_merges m
+          ON m.merged_key = mine.key AND m.merged_type = mine.type WHERE m.status = 'suggested') m
+  JOIN kg_entities o ON o.key = m.key AND o.type = m.type
+  WHERE o.id <> :id AND o.merged_into IS NOT :id ORDER BY m.doubt, m.id LIMIT 10"""
+
+
+def duplicates(connection: sqlite3.Connection, entity: int) -> list[Duplicate]:
+    """Entities that may be the same as this one, as long as nobody has decided."""
+    if not has_table(connection, "kg_merges"):
+        return []
+    rows = connection.execute(_DUPLICATES, {"id": entity})
+    return [Duplicate(row["merge"], entity_ref(row), row["doubt"]) for row in rows]

@@ -43,6 +43,13 @@ def heading_path(heading: str, title: str = "") -> str:
     return " › ".join(steps[1:] if title and steps[0] == title else steps)
 
 
+def dollars(amount: float) -> str:
+    """An amount of money as the command line shows it."""
+    from llm_graphrag.store.budgets import USD, shown
+
+    return shown(amount, USD)
+
+
 def parts(pieces: Sequence[tuple[str, bool]]) -> Markup:
     """A snippet: marked pieces in <mark>."""
     return Markup("").join(Markup("<mark>{}</mark>").format(text) if on else escape(text) for text, on in pieces)

@@ -13,6 +13,7 @@ import dataclasses
 import sqlite3
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -39,6 +40,7 @@ class Visit:
     args: dict[str, str]
     links: Links
     json: bool
+    may_review: bool = False
 
     def number(self, name: str, default: int = 0, least: int = 0) -> int:
         """An argument as a number that SQLite can hold; anything else is the default."""
@@ -76,12 +78,34 @@ Build = Callable[[sqlite3.Connection, Visit], Any]
 
 
 async def serve(
-    datasette: Datasette, request: Request, *, template: str, tables: tuple[str, ...], build: Build, patience: int = 1
+    datasette: Datasette,
+    request: Request,
+    *,
+    template: str,
+    tables: tuple[str, ...],
+    build: Build,
+    patience: int = 1,
+    reviews: bool = False,
 ) -> Response:
     """Answer a request with the record that ``build`` makes of it, in ``patience`` times the site's time limit.
 
-    Raises Datasette's Forbidden if the actor may not see the database or one of the tables.
+    ``reviews`` if the page is another for who may decide. Raises Datasette's Forbidden if the actor may not see the
+    database or one of the tables.
     """
+    arrived = await arrive(datasette, request, tables, reviews)
+    if not isinstance(arrived, tuple):
+        return arrived
+    database, visit = arrived
+    if request.method not in ("GET", "HEAD"):
+        problem = Problem(405, "Nothing to change here", "This page can only be read.")
+        return await respond(datasette, request, database, problem, "error", visit.json)
+    return await show(datasette, request, database, visit, template=template, build=build, patience=patience)
+
+
+async def arrive(
+    datasette: Datasette, request: Request, tables: tuple[str, ...], reviews: bool = False
+) -> tuple[Database, Visit] | Response:
+    """The database and what is asked of it; or a page that says why not. Raises Forbidden as ``serve`` does."""
     from datasette.utils.asgi import Forbidden
 
     parts = dict(request.url_vars)
@@ -89,7 +113,7 @@ async def serve(
     database = compat.find_database(datasette, parts.pop("database"))
     if database is None:
         problem = Problem(404, "Database not found", "There is no database of this name here.")
-        return await _respond(datasette, request, None, problem, "error", wants_json)
+        return await respond(datasette, request, None, problem, "error", wants_json)
     try:
         allowed = await compat.may_view(datasette, request.actor, database.name, tables)
     except sqlite3.Error:  # to know a table Datasette reads the file, which may be damaged; that is said below
@@ -98,21 +122,33 @@ async def serve(
         raise Forbidden("view-database")
     links = Links(datasette, database.name)
     args = {key: request.args.get(key) or "" for key in request.args}
-    visit = Visit(database.name, parts, args, links, wants_json)
-    if request.method not in ("GET", "HEAD"):
-        problem = Problem(405, "Nothing to change here", "This page can only be read.")
-        return await _respond(datasette, request, database, problem, "error", wants_json)
-    record, stale = await _run(datasette, database, visit, build, patience)
+    may_review = reviews and await compat.may_review(datasette, request.actor, database)
+    return database, Visit(database.name, parts, args, links, wants_json, may_review)
+
+
+async def show(
+    datasette: Datasette,
+    request: Request,
+    database: Database,
+    visit: Visit,
+    *,
+    template: str,
+    build: Build,
+    patience: int = 1,
+    status: int = 200,
+) -> Response:
+    """Build the record and answer with it."""
+    record, stale = await run(datasette, database, visit, build, patience)
     if isinstance(record, MovedError):
-        return _redirect(record.url)
+        return redirect(record.url)
     template = "error" if isinstance(record, Problem) else template
     if not isinstance(record, Problem):
         await remember(datasette, database)
-    return await _respond(datasette, request, database, record, template, wants_json, stale)
+    return await respond(datasette, request, database, record, template, visit.json, stale, status)
 
 
-async def _run(
-    datasette: Datasette, database: Database, visit: Visit, build: Build, patience: int
+async def run(
+    datasette: Datasette, database: Database, visit: Visit, build: Build, patience: int = 1
 ) -> tuple[Any, list[Stale]]:
     """The record and what in it is out of date; or the Problem that kept it from being made, or MovedError."""
     from datasette.utils import sqlite_timelimit
@@ -154,7 +190,7 @@ async def remember(datasette: Datasette, database: Database) -> None:
     await compat.set_table_defaults(datasette, database.name, defaults_for(names))
 
 
-async def _respond(
+async def respond(
     datasette: Datasette,
     request: Request,
     database: Database | None,
@@ -162,13 +198,15 @@ async def _respond(
     template: str,
     wants_json: bool,
     stale: Sequence[Stale] = (),
+    status: int = 200,
 ) -> Response:
+    """A record as HTML or JSON; ``status`` unless the record is a Problem, which has its own."""
     from datasette import Response
     from datasette.utils import add_cors_headers
 
     name = database.name if database else None
     links = Links(datasette, name) if name else None
-    status = record.status if isinstance(record, Problem) else 200
+    status = record.status if isinstance(record, Problem) else status
     headers: dict[str, str] = {}
     if status == 200 and database and not database.is_mutable and request.actor is None:
         headers["Cache-Control"] = f"max-age={datasette.setting('default_cache_ttl')}"
@@ -189,16 +227,17 @@ async def _respond(
         "links": links,
         "markup": markup,
         "css": compat.static_url(datasette, "graphrag.css"),
+        "own_static": partial(compat.static_url, datasette),
         "alternate_url_json": None if isinstance(record, Problem) else record.json_url,
     }
     html = await datasette.render_template(f"graphrag_{template}.html", context, request=request)
     return Response.html(html, status=status, headers=headers)
 
 
-def _redirect(url: str) -> Response:
+def redirect(url: str, status: int = 302) -> Response:
     from datasette import Response
 
-    return Response.redirect(url)
+    return Response.redirect(url, status=status)
 
 
 def as_json(value: Any, links: Links | None) -> Any:

@@ -8,7 +8,9 @@ in a file of a hundred facts and of a million.
 from __future__ import annotations
 
 import difflib
+import json
 import sqlite3
+from collections.abc import Iterable
 from pathlib import Path
 
 from llm_graphrag.store import migrations
@@ -102,6 +104,18 @@ def entity_by_id(connection: sqlite3.Connection, number: int) -> EntityRef | Non
             break
         number = row["merged_into"]
     return entity_ref(row)
+
+
+_BY_IDS = """
+  SELECT e.id, e.name, e.type,
+         EXISTS (SELECT 1 FROM kg_entities x WHERE x.key = e.key AND x.id <> e.id) AS shared
+  FROM json_each(:ids) f CROSS JOIN kg_entities e ON e.id = f.value"""
+
+
+def entity_refs(connection: sqlite3.Connection, ids: Iterable[int]) -> dict[int, EntityRef]:
+    """Id -> entity, in the order of the ids; what there is not is left out."""
+    rows = connection.execute(_BY_IDS, {"ids": json.dumps(list(ids))})
+    return {row["id"]: entity_ref(row) for row in rows}
 
 
 def entities_called(connection: sqlite3.Connection, name: str, type_: str | None = None) -> list[EntityRef]:
@@ -240,17 +254,25 @@ _SILENT = """
 
 
 def coverage(connection: sqlite3.Connection, documents: int) -> dict[str, int | None]:
-    """What the graph does not cover: None where counting would keep the reader waiting."""
+    """What the graph does not cover, and what waits for a person: None where counting would keep the reader waiting."""
     one = {
         "unscanned": "SELECT count(*) FROM kg_documents WHERE scanned = 0",
         "skipped": "SELECT count(*) FROM kg_skipped",
         "failed_windows": "SELECT count(*) FROM kg_extractions WHERE status = 'failed'",
         "open_proposals": "SELECT count(*) FROM kg_proposals WHERE status = 'open'",
+        "suggested_merges": "SELECT count(*) FROM kg_merges WHERE status = 'suggested'",
+        "decisions": "SELECT count(*) FROM kg_decisions",
     }
     found: dict[str, int | None] = {"without_facts": None}
     if documents <= COUNTED_DOCUMENTS:
         found["without_facts"] = connection.execute(_SILENT).fetchone()[0]
-    tables = {"skipped": "kg_skipped", "failed_windows": "kg_extractions", "open_proposals": "kg_proposals"}
+    tables = {
+        "skipped": "kg_skipped",
+        "failed_windows": "kg_extractions",
+        "open_proposals": "kg_proposals",
+        "suggested_merges": "kg_merges",
+        "decisions": "kg_decisions",
+    }
     for name, sql in one.items():
         if name not in tables or has_table(connection, tables[name]):
             found[name] = connection.execute(sql).fetchone()[0]

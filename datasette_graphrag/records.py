@@ -98,6 +98,23 @@ class Hit:
 
 
 @dataclass(frozen=True)
+class Duplicate:
+    """An entity that may be the same as another one; ``merge`` is the suggestion to join the two."""
+
+    merge: int
+    entity: EntityRef
+    doubt: float
+
+
+@dataclass(frozen=True)
+class Completion:
+    """An entity whose name may be meant; ``alias``: by which other name it was found."""
+
+    entity: EntityRef
+    alias: str = ""
+
+
+@dataclass(frozen=True)
 class Counted:
     """A name with a number and the address where its rows are listed."""
 

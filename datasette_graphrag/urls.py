@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
-from .records import CHUNKS_PER_PAGE, DocumentRef, EntityRef, Hit, Quote, Snippet
+from .records import CHUNKS_PER_PAGE, DocumentRef, Duplicate, EntityRef, Hit, Quote, Snippet
+from .review_records import Decision, Merge, Place, Proposal, Side, Stated
 
 if TYPE_CHECKING:
     from datasette.app import Datasette
@@ -74,6 +75,22 @@ class Links:
     def search(self, q: str | None = None, json: bool = False, **args: Any) -> str:
         return self._path("/search" + (".json" if json else ""), q=q, **args)
 
+    def paths(self, json: bool = False, **args: Any) -> str:
+        """The path page; ``from``, ``to`` and the like are what is asked of it."""
+        return self._path("/path" + (".json" if json else ""), **args)
+
+    def names(self) -> str:
+        """Where fields for names are completed from."""
+        return self._path("/names.json")
+
+    def review(self, json: bool = False, **args: Any) -> str:
+        """The review page, by its filters."""
+        return self._path("/review" + (".json" if json else ""), **args)
+
+    def review_item(self, what: str, number: int, json: bool = False, **args: Any) -> str:
+        """A proposal or merge by itself; ``what`` says which of the two."""
+        return self._path(f"/review/{what}/{number}" + (".json" if json else ""), **args)
+
     def rows(self, table: str, **filters: Any) -> str:
         """Datasette's own page of a table, filtered."""
         query = urlencode(filters)
@@ -89,7 +106,16 @@ class Links:
             return self.quote(thing)
         if isinstance(thing, Snippet):
             return self.passage(thing.document, thing.seq)
-        return self.chunk(thing.chunk) if isinstance(thing, Hit) else None
+        if isinstance(thing, Proposal | Merge):
+            return self.review_item(type(thing).__name__.lower(), thing.id)
+        if isinstance(thing, Duplicate):
+            return self.review_item("merge", thing.merge)
+        if isinstance(thing, Decision):
+            return self.review_item(thing.what, thing.item)
+        if isinstance(thing, Stated | Side):
+            number = thing.id if isinstance(thing, Side) else thing.other_id
+            return None if number is None else self.entity_id(number)
+        return self.chunk(thing.chunk) if isinstance(thing, Hit | Place) else None
 
 
 def page_of(seq: int) -> int:

@@ -9,7 +9,7 @@ from urllib.parse import unquote
 
 from .. import entity_queries, queries
 from ..page import MissingError, MovedError, Visit, serve
-from ..records import DocumentRef, EntityRef, Group, Snippet
+from ..records import DocumentRef, Duplicate, EntityRef, Group, Snippet
 
 if TYPE_CHECKING:
     from datasette import Response
@@ -35,6 +35,7 @@ class EntityPage:
     about: list[DocumentRef]
     named_in: list[tuple[DocumentRef, int]]
     homonyms: list[EntityRef]
+    duplicates: list[Duplicate]  # for who may decide about them
 
 
 @dataclass(frozen=True)
@@ -73,7 +74,7 @@ class ChoicePage:
 
 async def entity(datasette: Datasette, request: Request) -> Response:
     """``/DB/-/graph/entity/NAME`` and ``/DB/-/graph/entity-id/ID``"""
-    return await serve(datasette, request, template="entity", tables=TABLES, build=build)
+    return await serve(datasette, request, template="entity", tables=TABLES, build=build, reviews=True)
 
 
 def build(connection: sqlite3.Connection, visit: Visit) -> Any:
@@ -99,6 +100,7 @@ def build(connection: sqlite3.Connection, visit: Visit) -> Any:
         about=entity_queries.documents_about(connection, found.id),
         named_in=entity_queries.documents_naming(connection, found.id),
         homonyms=entity_queries.homonyms(connection, found.id),
+        duplicates=entity_queries.duplicates(connection, found.id) if visit.may_review else [],
     )
 
 
