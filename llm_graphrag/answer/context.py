@@ -21,8 +21,8 @@ __all__ = ["BUDGET", "Context", "Passage", "build"]
 BUDGET = 4_000  # tokens
 
 CHUNKS = """
-    SELECT c.id, c.seq, c.tokens, c.text, c.content_hash
-    FROM json_each(:chunks) f CROSS JOIN kg_chunks c ON c.id = f.value
+    SELECT c.id, c.seq, c.tokens, c.text, c.content_hash, d.kind = 'import'
+    FROM json_each(:chunks) f CROSS JOIN kg_chunks c ON c.id = f.value CROSS JOIN kg_documents d ON d.id = c.document
 """
 
 
@@ -68,7 +68,7 @@ def build(connection: sqlite3.Connection, hits: Sequence[Hit], terms: Sequence[T
 
 
 def _passage(number: int, hit: Hit, row: sqlite3.Row, terms: Sequence[Term]) -> Passage:
-    _, _, _, text, content_hash = row
-    start, end = best_sentence(text, terms)
+    _, _, _, text, content_hash, rows = row
+    start, end = best_sentence(text, terms, bool(rows))
     line = hit.line + text.count("\n", 0, start)
     return Passage(number, hit, text, start, end, text[start:end], line, content_hash)

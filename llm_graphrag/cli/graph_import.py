@@ -99,8 +99,8 @@ def import_(
     if len(DELIMITERS.get(delimiter, delimiter)) > 1:
         raise click.UsageError(f"--delimiter is one character (or tab), not {printable(delimiter)!r}")
     options = ImportOptions(
-        "" if format == "auto" else format, head, relation, tail, DELIMITERS.get(delimiter, delimiter), header, attribute,
-        encoding, nodes, not no_schema, private,
+        "" if format == "auto" else format, head, relation, tail, DELIMITERS.get(delimiter, delimiter), header,
+        attribute, encoding, nodes, not no_schema, private,
     )  # fmt: skip
     progress = ProgressLine()
     with open_knowledge_base(database, readonly=False, create=True) as kb:

@@ -51,7 +51,7 @@ PLACES = """
     CROSS JOIN kg_documents d ON d.id = c.document
 """
 SHOWN = """
-    SELECT c.id, c.document, d.uri, d.title, c.heading, c.line, c.text
+    SELECT c.id, c.document, d.uri, d.title, c.heading, c.line, c.text, d.kind = 'import'
     FROM json_each(:chunks) f
     CROSS JOIN kg_chunks c ON c.id = f.value
     CROSS JOIN kg_documents d ON d.id = c.document
@@ -148,9 +148,9 @@ def show(connection: sqlite3.Connection, plan: Plan, ranked: Sequence[Proposal],
     weights["repeated"] = -REPEATED
     hits = []
     for p in first:
-        chunk, document, uri, title, heading, line, text = rows[p.chunk]
+        chunk, document, uri, title, heading, line, text, table = rows[p.chunk]
         parts = _parts({"words": p.score} if plan.match is not None else p.signals, weights)
-        shown = snippet(text, plan.terms)
+        shown = snippet(text, plan.terms, rows=bool(table))
         score, reasons = round(p.score, 6), _reasons(parts)
         hits.append(Hit(chunk, document, uri, title, heading, line, score, shown, reasons, parts))
     return hits

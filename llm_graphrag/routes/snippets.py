@@ -25,6 +25,7 @@ _STEERING = re.compile(
 _SPACE = re.compile(r"\s+")
 _HEADING = re.compile(r"#{1,6}\s")
 _ALNUM = re.compile(r"\w")
+_ROW = re.compile(r"[^\n]*\S[^\n]*")
 
 
 def visible(text: str) -> str:
@@ -36,9 +37,13 @@ def visible(text: str) -> str:
     return _SPACE.sub(" ", _STEERING.sub("", text))
 
 
-def best_sentence(text: str, terms: Sequence[Term]) -> tuple[int, int]:
-    """Return the span of the sentence that says most of the question; the first of prose if none says anything."""
-    spans = sentence_spans(text) or [(0, len(text))]
+def best_sentence(text: str, terms: Sequence[Term], rows: bool = False) -> tuple[int, int]:
+    """Return the span of the sentence that says most of the question; the first of prose if none says anything.
+
+    In a text of rows every line is a sentence.
+    """
+    found = [match.span() for match in _ROW.finditer(text)] if rows else sentence_spans(text)
+    spans = found or [(0, len(text))]
 
     def value(span: tuple[int, int]) -> tuple[float, bool]:
         piece = text[span[0] : span[1]]
@@ -48,13 +53,17 @@ def best_sentence(text: str, terms: Sequence[Term]) -> tuple[int, int]:
     return max(spans, key=value)
 
 
-def snippet(text: str, terms: Sequence[Term], width: int = WIDTH) -> tuple[tuple[str, bool], ...]:
+def snippet(
+    text: str, terms: Sequence[Term], width: int = WIDTH, rows: bool = False
+) -> tuple[tuple[str, bool], ...]:
     """Return the piece to show as (text, marked) parts, at most about ``width`` characters.
 
     >>> snippet("Ana sails. The lens has a silver coating.", [Term("coatings", frozenset(), 1.0)], 32)
     (('… The lens has a silver ', False), ('coating', True), ('.', False))
     """
-    start, end = best_sentence(text, terms)
+    start, end = best_sentence(text, terms, rows)
+    if rows:  # the rows around it are about something else
+        text, start, end = text[start:end], 0, end - start
     if end - start > width:
         hits = [(a, b) for a, b, _ in places(text[start:end], terms)]
         middle = start + hits[0][0] if hits else start

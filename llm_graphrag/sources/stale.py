@@ -38,6 +38,7 @@ def stale(connection: sqlite3.Connection, documents: Iterable[int] | None = None
             continue
         if hashlib.sha256(data).hexdigest() != digest:
             found[id_] = CHANGED
+    found |= _imports(connection, wanted)
     if connection.execute(HAS_ROWS, {"wanted": wanted}).fetchone():
         from .rows.stale import stale_rows
 
@@ -45,7 +46,29 @@ def stale(connection: sqlite3.Connection, documents: Iterable[int] | None = None
     return found
 
 
+def _imports(connection: sqlite3.Connection, wanted: str | None) -> dict[int, str]:
+    """Imported files that are no longer what was read. One of the same size and time is not read for that."""
+    found: dict[int, str] = {}
+    for id_, digest, file, size, mtime in connection.execute(IMPORTS, {"wanted": wanted}):
+        path = real_path(file)
+        if not path.parent.is_dir():
+            continue
+        try:
+            stat = path.stat()
+            same = (stat.st_size, stat.st_mtime_ns) == (size, mtime)
+            if not same and hashlib.sha256(path.read_bytes()).hexdigest() != digest:
+                found[id_] = CHANGED
+        except OSError:
+            found[id_] = GONE
+    return found
+
+
+IMPORTS = """
+  SELECT d.id, d.content_hash, s.root, json_extract(s.options, '$.size'), json_extract(s.options, '$.mtime')
+  FROM kg_documents d JOIN kg_sources s ON s.id = d.source
+  WHERE s.kind = 'import' AND (:wanted IS NULL OR d.id IN (SELECT value FROM json_each(:wanted)))"""
+
 HAS_ROWS = """
   SELECT 1 FROM kg_documents d JOIN kg_sources s ON s.id = d.source
-  WHERE s.kind NOT IN ('folder', 'text')
+  WHERE s.kind NOT IN ('folder', 'text', 'import')
     AND (:wanted IS NULL OR d.id IN (SELECT value FROM json_each(:wanted))) LIMIT 1"""

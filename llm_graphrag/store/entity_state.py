@@ -84,7 +84,7 @@ RESTATE = (
            WHERE v.head_entity = kg_aliases.entity AND v.kind = 'alias' AND v.origin = kg_aliases.origin)""",
 )
 
-#: Names that a model or an imported row gives an entity: found by search, but not what a name elsewhere is taken to mean.
+#: Names that a model or an imported row gives an entity: found by search, but not what a name elsewhere means.
 STATED_ALIASES = """
   SELECT v.head_entity, v.tail, min(v.origin) FROM json_each(?) w CROSS JOIN kg_evidence v ON v.head_entity = w.value
   WHERE v.kind = 'alias' AND v.origin IN ('llm', 'import')
@@ -131,7 +131,7 @@ ADOPTED = """
 
 
 def adopt_types(connection: sqlite3.Connection, keys: Iterable[str]) -> None:
-    """The entity of a note that gives no type has the one type that models and imports give it, if no other shares its key."""
+    """The entity of a note that gives no type has the one that models and imports give it, if no other has its key."""
     rows = connection.execute(ADOPTED, [json.dumps(sorted(keys), ensure_ascii=False)]).fetchall()
     connection.executemany("UPDATE kg_entities SET type = ? WHERE id = ?", [[row[1], row[0]] for row in rows])
     changes.record(connection, "kg_entities", [row[0] for row in rows], "update")

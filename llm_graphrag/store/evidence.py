@@ -183,6 +183,19 @@ def touch(connection: sqlite3.Connection, triple: int | None, attribute: int | N
         connection.execute("INSERT OR IGNORE INTO temp.touched(kind, id) VALUES ('attribute', ?)", [attribute])
 
 
+def move_imported_mentions(connection: sqlite3.Connection, keys: Iterable[str]) -> set[int]:
+    """An imported row mentions what it states: give the mentions of these keys the entities that their rows have now.
+
+    Returns the entities that won or lost one.
+    """
+    rows = connection.execute(MOVED_MENTIONS, [json.dumps(sorted(keys), ensure_ascii=False)]).fetchall()
+    connection.executemany(
+        "UPDATE kg_mentions SET entity = ? WHERE chunk = ? AND start = ? AND end = ? AND key = ?",
+        [(row["stated"], row["chunk"], row["start"], row["end"], row["key"]) for row in rows],
+    )
+    return {row[which] for row in rows for which in ("stated", "entity")}
+
+
 def release_chunks(connection: sqlite3.Connection, chunks: Sequence[int]) -> set[int]:
     """Mark the facts that rest on chunks which are about to be deleted; returns the entities that lose support."""
     if not chunks:
@@ -239,6 +252,18 @@ def put_mentions(
     )
     return won, lost
 
+
+MOVED_MENTIONS = """
+  SELECT * FROM (
+    SELECT m.chunk, m.start, m.end, m.key, m.entity,
+      (SELECT CASE WHEN v.head_key = m.key THEN v.head_entity ELSE v.tail_entity END FROM kg_evidence v
+       WHERE v.chunk = m.chunk AND v.origin = 'import' AND m.key IN (v.head_key, v.tail_key) ORDER BY v.id LIMIT 1)
+      AS stated
+    FROM json_each(?) w CROSS JOIN kg_mentions m ON m.key = w.value
+    WHERE m.origin = 'import' AND NOT EXISTS (
+      SELECT 1 FROM kg_evidence v WHERE v.chunk = m.chunk AND v.origin = 'import'
+        AND m.entity IN (v.head_entity, v.tail_entity)))
+  WHERE stated IS NOT NULL"""
 
 TOUCH_CHUNKS = (
     """INSERT OR IGNORE INTO temp.touched(kind, id) SELECT 'triple', v.triple FROM json_each(?) w

@@ -47,6 +47,7 @@ PENDING = """
   FROM kg_chunks c CROSS JOIN kg_documents d ON d.id = c.document
   WHERE (:chunks IS NULL OR c.id IN (SELECT value FROM json_each(:chunks)))
     AND (:documents IS NULL OR c.document IN (SELECT value FROM json_each(:documents)))
+    AND d.kind <> 'import'  -- its rows are facts already
     AND NOT EXISTS (SELECT 1 FROM kg_extraction_chunks x JOIN kg_extractions e ON e.id = x.extraction
                     WHERE x.chunk = c.id AND (NOT :again OR e.status <> 'done'))
   ORDER BY c.document, c.seq"""

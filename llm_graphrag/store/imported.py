@@ -106,10 +106,8 @@ def _put_chunks(
     for piece in pieces:
         body = text[piece.start : piece.end]
         searched = search_text(body)
-        rows.append(
-            (ids[piece.seq], document, piece.seq, piece.start, piece.end, piece.line, count_tokens(body), body, searched,
-             text_hash(body))
-        )  # fmt: skip
+        place = (piece.seq, piece.start, piece.end, piece.line)
+        rows.append((ids[piece.seq], document, *place, count_tokens(body), body, searched, text_hash(body)))
         indexed.append((ids[piece.seq], title, "", body if searched is None else searched))
     connection.executemany(
         """INSERT INTO kg_chunks(id, document, seq, start, end, line, tokens, text, search_text, content_hash)
@@ -226,10 +224,10 @@ def _put_claims(
                     triple = facts.triple(head, s.relation, tail, s.confidence)
             elif s.kind == "attribute" and head is not None:
                 attribute = facts.attribute(head, s.relation, s.tail, s.confidence)
+            place = (chunk, s.start - offset, s.end - offset, text[s.start : s.end])
             rows.append(
-                (s.kind, s.head, keys[s.head], s.head_type, head, s.relation, s.tail, tail_key, s.tail_type, tail, chunk,
-                 s.start - offset, s.end - offset, text[s.start : s.end], s.confidence, schema_version, s.detail, triple,
-                 attribute)
+                (s.kind, s.head, keys[s.head], s.head_type, head, s.relation, s.tail, tail_key, s.tail_type, tail,
+                 *place, s.confidence, schema_version, s.detail, triple, attribute)
             )  # fmt: skip
     connection.execute("PRAGMA defer_foreign_keys = ON")  # the facts follow, when their evidence has been counted
     connection.executemany(INSERT_CLAIM, rows)

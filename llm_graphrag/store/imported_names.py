@@ -60,7 +60,7 @@ class ImportedNames:
             self._declared.setdefault(key, []).append(declared)
         for row in self.connection.execute(OF_KEYS, [asked]):
             self._own[row["key"], row["type"]] = (row["id"], row["name"])
-        self._next = self.connection.execute(LAST).fetchone()[0] + 1
+        self._next = int(self.connection.execute(LAST).fetchone()[0]) + 1
 
     def _resolve(self, name: str, type_: str, key: str) -> None:
         found = pick(self._declared.get(key, ()), name, type_)

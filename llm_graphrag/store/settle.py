@@ -18,7 +18,7 @@ from ..facts.link_targets import Candidate, bare, choose
 from . import changes, counts, history, joining, name_signatures, note_entities, splits
 from .entities import Names
 from .entity_state import adopt_types, delete, own_keys, restate, undeclared_keys, unsupported
-from .evidence import put_link_mention, touch
+from .evidence import move_imported_mentions, put_link_mention, touch
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +74,9 @@ class Settlement:
         if typed := self.names.take_typed():
             self._resolve(typed)  # what a model had typed is an entity of its own again: untyped names may mean it
         self._resolve_mentions()
+        imported = move_imported_mentions(self.connection, self.keys)
+        self.entities |= imported
+        self.lost |= imported
         self.lost |= self.halves.passed
         self._scan_again()
         self._aggregate()
@@ -194,7 +197,7 @@ class Settlement:
             """SELECT m.chunk, m.start, m.end, m.key, m.entity, m.origin, c.document,
                  substr(c.text, m.start + 1, m.end - m.start) AS name
                FROM json_each(?) w CROSS JOIN kg_mentions m ON m.key = w.value JOIN kg_chunks c ON c.id = m.chunk
-               WHERE m.origin <> 'link'""",
+               WHERE m.origin NOT IN ('link', 'import')""",
             [_json(self.keys)],
         ).fetchall()
         for row in rows:

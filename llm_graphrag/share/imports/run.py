@@ -214,7 +214,7 @@ class _Import:
 
     @contextmanager
     def _batch(self) -> Iterator[None]:
-        """A transaction that settles before it commits. What was looked up before is forgotten: others may have written."""
+        """A transaction that settles before it commits. What was looked up is forgotten: others may have written."""
         self.settlement.names.clear()
         self._file.ensure()
         with transaction(self.connection):

@@ -190,7 +190,7 @@ def folded(cell: str) -> str:
 
 
 def value_of(cell: str) -> str:
-    """A cell as the value of an attribute: as it is, with the line ends that texts have here, and what can be stored."""
+    """A cell as the value of an attribute: as it is, with the line ends that texts have here."""
     if cell.isascii() and cell.isprintable():
         return cell
     text = cell.replace("\r\n", "\n").replace("\r", "\n").replace("\0", "")

@@ -9,7 +9,7 @@ is given up and reading goes on in its second line.
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 
 from ...sources.rows.csv import separator
@@ -54,9 +54,8 @@ def table_rows(text: str, delimiter: str) -> Iterator[Row | Broken]:
 
 
 def _tab_rows(text: str) -> Iterator[Row]:
-    start, line = 0, 0
-    for written in text.split("\n"):
-        line += 1
+    start = 0
+    for line, written in enumerate(text.split("\n"), 1):
         end = start + len(written)
         if written and not written.isspace():
             cells = written.split("\t")
@@ -112,7 +111,7 @@ class _Lines:
         self.line = line
 
 
-def _until_broken(lines: _Lines, delimiter: str) -> Iterator[Row | Broken]:
+def _until_broken(lines: _Lines, delimiter: str) -> Generator[Row, None, Broken | None]:
     """Rows up to one that takes the rest of the file, which is returned as the value of the generator."""
     text = lines.text
     reader = csv.reader(iter(lines), delimiter=delimiter)
