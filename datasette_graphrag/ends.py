@@ -1,0 +1,114 @@
+"""What is asked of the path page: which entities its fields mean, and the one address for it.
+
+A name may be any spelling; the address has the entity's own. One that several entities have
+is told apart by ``from_type=`` (``to_type``, ``via_type``); what a name and a type do not
+lead to, or what is too long for an address, goes by its number (``from_id``).
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from urllib.parse import quote_plus
+
+from .page import MissingError, Visit
+from .path_records import Choice, End
+from .queries import entities_called, entity_by_id, near_names
+from .records import EntityRef
+from .urls import MAX_ENCODED
+
+FIELDS = ("from", "to", "via")
+OURS = {"metapath", "k", "max_hops", *(f"{field}{part}" for field in FIELDS for part in ("", "_type", "_id"))}
+K, MAX_HOPS = 3, 4
+MOST_PATHS, MOST_HOPS = 20, 8
+
+
+@dataclass(frozen=True)
+class Asked:
+    """``args`` are those of the page's own address, whatever the address was that led here."""
+
+    source: End
+    target: End
+    via: End
+    metapath: str
+    k: int
+    max_hops: int
+    args: Mapping[str, str]
+
+    @property
+    def ends(self) -> tuple[End, End, End]:
+        return self.source, self.target, self.via
+
+    @property
+    def ready(self) -> bool:
+        """Whether it is clear what is asked."""
+        return bool(self.source.entity and self.target.entity and (self.via.entity or not self.via.name))
+
+    def moved_from(self, args: Mapping[str, str]) -> bool:
+        """Whether these arguments are not those of the page's own address."""
+        return {name: value for name, value in args.items() if name in OURS} != self.args
+
+
+def asked(connection: sqlite3.Connection, visit: Visit) -> Asked:
+    """Read the arguments of an address. Raises MissingError for the number of no entity."""
+    metapath = visit.args.get("metapath", "").strip()
+    k = min(visit.number("k", K, least=1), MOST_PATHS)
+    max_hops = min(visit.number("max_hops", MAX_HOPS, least=1), MOST_HOPS)
+    ends, args = [], {}
+    for field in FIELDS:
+        end, named = _end(connection, visit, field)
+        ends.append(end)
+        args.update(named)
+    numbers = {"k": (k, K), "max_hops": (max_hops, MAX_HOPS)}
+    args |= {"metapath": metapath} if metapath else {}
+    args |= {name: str(number) for name, (number, default) in numbers.items() if number != default}
+    source, target, via = (_with_links(connection, visit, end, args) for end in ends)
+    return Asked(source, target, via, metapath, k, max_hops, args)
+
+
+def address(connection: sqlite3.Connection, field: str, entity: EntityRef) -> dict[str, str]:
+    """The arguments that put an entity into a field."""
+    name = entity.name
+    if name.strip() and len(quote_plus(name)) <= MAX_ENCODED:
+        type_ = entity.type if entity.shared else None
+        if [found.id for found in entities_called(connection, name, type_)] == [entity.id]:
+            return {field: name} if type_ is None else {field: name, f"{field}_type": type_}
+    return {f"{field}_id": str(entity.id)}
+
+
+def _end(connection: sqlite3.Connection, visit: Visit, field: str) -> tuple[End, dict[str, str]]:
+    """What a field means, and the arguments that say so."""
+    name, type_ = visit.args.get(field, ""), visit.args.get(f"{field}_type")
+    if not name.strip():
+        number = visit.number(f"{field}_id")
+        if not number:
+            return End(field), {}
+        entity = entity_by_id(connection, number)
+        if entity is None:
+            raise MissingError(f"There is no entity number {number}.")
+        return End(field, entity.name, entity), address(connection, field, entity)
+    called = entities_called(connection, name)
+    found = (entities_called(connection, name, type_) if type_ is not None else []) or called
+    types = tuple(sorted({entity.type for entity in called})) if len(called) > 1 else ()
+    if len(found) == 1:
+        return End(field, found[0].name, found[0], types=types), address(connection, field, found[0])
+    args = {field: name}
+    if type_ is not None and len(found) < len(called):
+        args[f"{field}_type"] = type_
+    choices = tuple(Choice(entity) for entity in found)
+    near = () if found else tuple(Choice(entity) for entity in near_names(connection, name))
+    return End(field, name, None, choices, near, types), args
+
+
+def _with_links(connection: sqlite3.Connection, visit: Visit, end: End, args: Mapping[str, str]) -> End:
+    """The end, with an address for each entity that may be meant."""
+    others = {name: value for name, value in args.items() if name.partition("_")[0] != end.field}
+
+    def linked(choices: tuple[Choice, ...]) -> tuple[Choice, ...]:
+        return tuple(
+            replace(choice, href=visit.links.paths(**{**others, **address(connection, end.field, choice.entity)}))
+            for choice in choices
+        )
+
+    return replace(end, choices=linked(end.choices), near=linked(end.near))

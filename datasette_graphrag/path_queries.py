@@ -1,0 +1,122 @@
+"""What the path page asks: which entity a name means, the ways between two, and the words that state each hop.
+
+The ways come from ``llm_graphrag.graph``, within a part of the time that the site allows a
+query, so that the page is there even where a hub joins everything. A way through a third
+entity is two ways that share nothing else.
+"""
+
+from __future__ import annotations
+
+import heapq
+import sqlite3
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from llm_graphrag.graph import paths as graph_paths
+
+from .path_records import Also, Hop, Route
+from .queries import entity_refs
+from .records import DocumentRef, Quote
+
+LEG = 6  # ways looked at on each side of the entity in between, for each that is wanted
+HUB_FACTS = 5_000  # read of one entity in each direction
+FACTS = 100_000  # read in all
+
+
+@dataclass(frozen=True)
+class Found:
+    """Ways, best first; ``truncated`` if a bound was met, so that there may be others."""
+
+    routes: tuple[Route, ...] = ()
+    truncated: bool = False
+
+
+def shortest(
+    connection: sqlite3.Connection,
+    source: int,
+    target: int,
+    via: int | None,
+    k: int,
+    max_hops: int,
+    seconds: float,
+) -> Found:
+    """The k best ways from source to target; through ``via``, with at most ``max_hops`` on either side of it."""
+    if via is None or via in (source, target):
+        found = _leg(connection, source, target, k, max_hops, seconds)
+        return Found(_routes(connection, found.paths), found.truncated)
+    before = _leg(connection, source, via, k * LEG, max_hops, seconds / 2)
+    after = _leg(connection, via, target, k * LEG, max_hops, seconds / 2) if before.paths else before
+    joined = _joined(before.paths, after.paths, k) if before.paths else []
+    return Found(_routes(connection, joined), before.truncated or after.truncated)
+
+
+def _leg(
+    connection: sqlite3.Connection, source: int, target: int, k: int, max_hops: int, seconds: float
+) -> graph_paths.Paths:
+    limits = graph_paths.Limits(hub=HUB_FACTS, triples=FACTS, seconds=seconds)
+    return graph_paths.shortest_paths(connection, [source], [target], k, max_hops, limits=limits)
+
+
+def _joined(before: Sequence[graph_paths.Path], after: Sequence[graph_paths.Path], k: int) -> list[graph_paths.Path]:
+    """The k best of all pairs that visit nothing twice."""
+    pairs = [
+        (a.length + b.length + 2 * (a.crowded + b.crowded), i + j, i, j)
+        for i, a in enumerate(before)
+        for j, b in enumerate(after)
+        if not {node.id for node in a.nodes} & {node.id for node in b.nodes[1:]}
+    ]
+    return [
+        graph_paths.Path(before[i].nodes + after[j].nodes[1:], before[i].hops + after[j].hops)
+        for _, _, i, j in heapq.nsmallest(k, pairs)
+    ]
+
+
+def _routes(connection: sqlite3.Connection, found: Iterable[graph_paths.Path]) -> tuple[Route, ...]:
+    """Paths with the address of everything on them."""
+    found = list(found)
+    refs = entity_refs(connection, dict.fromkeys(node.id for path in found for node in path.nodes))
+    hops = {hop.by.triple: hop for path in found for hop in path.hops}
+    quotes = {triple: _quote(connection, triple, hop.evidence) for triple, hop in hops.items()}
+    return tuple(
+        Route(
+            tuple(refs[node.id] for node in path.nodes),
+            tuple(
+                Hop(
+                    triple=hop.by.triple,
+                    relation=hop.by.relation,
+                    forward=hop.by.forward,
+                    statements=hop.by.statements,
+                    quote=quotes[hop.by.triple],
+                    also=tuple(Also(other.relation, other.forward) for other in hop.also),
+                )
+                for hop in path.hops
+            ),
+        )
+        for path in found
+    )
+
+
+_QUOTE = """
+  SELECT v.id, v.quote, v.origin, v.confidence, v.chunk, c.seq, c.heading, d.id AS document, d.uri, d.title
+  FROM kg_evidence v CROSS JOIN kg_chunks c ON c.id = v.chunk CROSS JOIN kg_documents d ON d.id = c.document
+  WHERE v.triple = :triple AND v.chunk = :chunk AND v.quote = :quote
+  ORDER BY v.confidence DESC, v.start, v.id LIMIT 1"""
+
+
+def _quote(connection: sqlite3.Connection, triple: int, evidence: graph_paths.Evidence | None) -> Quote | None:
+    """The sentence that was chosen for a hop, with what its address needs."""
+    if evidence is None:
+        return None
+    args = {"triple": triple, "chunk": evidence.chunk, "quote": evidence.quote}
+    row = connection.execute(_QUOTE, args).fetchone()
+    return Quote(
+        evidence=row["id"],
+        text=row["quote"],
+        document=DocumentRef(row["document"], row["uri"], row["title"]),
+        chunk=row["chunk"],
+        seq=row["seq"],
+        line=evidence.line,
+        heading=row["heading"],
+        origin=row["origin"],
+        confidence=row["confidence"],
+    )

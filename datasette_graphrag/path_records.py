@@ -1,0 +1,63 @@
+"""What the path page shows: the ends as somebody named them, and the ways between them with a sentence for every hop."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .records import EntityRef, Quote
+
+
+@dataclass(frozen=True)
+class Choice:
+    """An entity that may be meant, and the same page with it."""
+
+    entity: EntityRef
+    href: str = ""
+
+
+@dataclass(frozen=True)
+class End:
+    """What stands in one field of the form: an entity, or a name that several bear (choices) or none (near)."""
+
+    field: str  # from, to, via
+    name: str = ""
+    entity: EntityRef | None = None
+    choices: tuple[Choice, ...] = ()
+    near: tuple[Choice, ...] = ()
+    types: tuple[str, ...] = ()  # of all that bear the name, if there are several
+
+    @property
+    def unknown(self) -> bool:
+        return bool(self.name) and self.entity is None and not self.choices
+
+
+@dataclass(frozen=True)
+class Also:
+    """One more triple between the same two entities."""
+
+    relation: str
+    forward: bool
+
+
+@dataclass(frozen=True)
+class Hop:
+    """A triple on the way; ``forward`` if it reads in the direction of the way."""
+
+    triple: int
+    relation: str
+    forward: bool
+    statements: int
+    quote: Quote | None
+    also: tuple[Also, ...] = ()
+
+
+@dataclass(frozen=True)
+class Route:
+    """Entities from one end to the other; ``hops[i]`` leads from ``nodes[i]`` to the next."""
+
+    nodes: tuple[EntityRef, ...]
+    hops: tuple[Hop, ...]
+
+    @property
+    def length(self) -> int:
+        return len(self.hops)

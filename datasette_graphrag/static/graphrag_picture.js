@@ -1,0 +1,308 @@
+// Draws the pictures of the graph: figure.picture holds its nodes and edges as JSON, and room for them.
+//
+// d3-force computes the places once, before anything is shown, so nothing jumps about. Glyphs and
+// letters keep their size when the picture is made larger; a label is shown where it covers no other.
+(() => {
+  const NS = "http://www.w3.org/2000/svg";
+  const REACH = 13; // of a node, for a finger
+  const RADIUS = 6;
+  const MARGIN = 26;
+  const TURN = 560; // narrower than this, paths run downwards
+  const calm = matchMedia("(prefers-reduced-motion: reduce)");
+
+  const make = (name, attributes, parent) => {
+    const made = document.createElementNS(NS, name);
+    for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+    parent?.append(made);
+    return made;
+  };
+
+  const ruler = document.createElement("canvas").getContext("2d");
+  const measure = (text, element) => {
+    const style = getComputedStyle(element);
+    ruler.font = `${style.fontStyle} ${style.fontWeight} ${style.fontSize} ${style.fontFamily}`;
+    return ruler.measureText(text).width;
+  };
+  const fitted = (text, element, most) => {
+    const points = [...text.replace(/\s+/gu, " ").trim()];
+    let shown = points.slice(0, 60);
+    if (shown.length === points.length && measure(shown.join(""), element) <= most) return shown.join("");
+    while (shown.length > 1 && measure(`${shown.join("")}…`, element) > most) shown = shown.slice(0, -1);
+    return `${shown.join("").trimEnd()}…`;
+  };
+
+  const draw = (figure) => {
+    const data = JSON.parse(figure.querySelector("script[type='application/json']").textContent);
+    const stage = figure.querySelector(".stage");
+    const shapes = [...figure.querySelectorAll(".legend path")].map((path) => path.getAttribute("d"));
+    const along = data.drawn === "paths";
+    const nodes = data.nodes.map((node) => ({...node, id: node.entity.id, near: new Set()}));
+    const byId = new Map(nodes.map((node) => [node.id, node]));
+    const links = joined(data.edges, byId);
+    const svg = make("svg", {}, stage);
+    const under = make("g", {}, svg);
+    const middle = make("g", {"aria-hidden": "true"}, svg);
+    const over = make("g", {}, svg);
+    let width = 0, height = 0, view = {k: 1, x: 0, y: 0}, fit = 1, active = null, simulation = null;
+
+    for (const link of links) {
+      link.line = make("path", {class: "link"}, under);
+      link.tips = link.ways.map(() => make("path", {class: "tip"}, under));
+      link.text = make("text", {class: "said", "text-anchor": "middle"}, middle);
+    }
+    for (const node of nodes) {
+      const {entity} = node;
+      node.a = make("a", {class: `node k${node.kind}${node.end ? " end" : ""}`, href: entity.url}, over);
+      node.a.setAttribute("aria-label", entity.type ? `${entity.name}, ${entity.type.replaceAll("_", " ")}` : entity.name);
+      make("title", {}, node.a).textContent = entity.name;
+      node.size = node.end ? 1.35 : 1;
+      make("circle", {class: "reach", r: REACH}, node.a);
+      if (node.end) make("circle", {class: "ring", r: 12}, node.a);
+      make("path", {d: shapes[node.kind], transform: `scale(${node.size})`}, node.a);
+      node.text = make("text", {dy: "0.33em"}, node.a);
+    }
+
+    const look = (node) => { active = node; render(); };
+    for (const node of nodes) {
+      node.a.addEventListener("pointerenter", (event) => { if (event.pointerType === "mouse" && !held) look(node); });
+      node.a.addEventListener("pointerleave", () => { if (!held && active === node) look(null); });
+      node.a.addEventListener("focus", () => { reveal(node); look(node); });
+      node.a.addEventListener("blur", () => { if (active === node) look(null); });
+      node.a.addEventListener("dragstart", (event) => event.preventDefault());
+    }
+
+    // Places ------------------------------------------------------------------
+
+    const across = () => width >= TURN;
+
+    const lay = () => {
+      simulation?.stop();
+      const most = Math.min(190, width * 0.45);
+      for (const node of nodes) {
+        Object.assign(node, {x: undefined, y: undefined, vx: 0, vy: 0, fx: null, fy: null});
+        node.text.textContent = fitted(node.entity.name, node.text, most);
+        node.wide = measure(node.text.textContent, node.text);
+      }
+      for (const link of links) {
+        link.text.textContent = fitted(link.said, link.text, most);
+        link.wide = measure(link.text.textContent, link.text);
+      }
+      simulation = d3.forceSimulation(nodes).stop()
+        .force("charge", d3.forceManyBody().strength(along ? -260 : -220).distanceMax(500))
+        .force("link", d3.forceLink(links).distance((link) => along ? 80 : link.source.end || link.target.end ? 110 : 70)
+          .strength((link) => along ? 0.15 : link.source.end || link.target.end ? 0.25 : 0.06))
+        .force("collide", d3.forceCollide((node) => node.end ? 24 : 17));
+      if (along) {
+        const last = Math.max(1, ...nodes.map((node) => node.level));
+        const room = across() ? width : height;
+        const step = (room - 2 * MARGIN) / last;
+        const [main, other] = across() ? [d3.forceX, d3.forceY] : [d3.forceY, d3.forceX];
+        simulation.force("along", main((node) => node.level * step).strength(1))
+          .force("beside", other((node) => 0).strength((node) => node.end ? 0.3 : 0.06));
+      } else {
+        const centre = nodes.find((node) => node.end);
+        if (centre) Object.assign(centre, {fx: 0, fy: 0});
+        simulation.force("x", d3.forceX().strength(0.04 * Math.min(1, height / width)))
+          .force("y", d3.forceY().strength(0.04 * Math.max(1, width / height)));
+      }
+      simulation.tick(300);
+      for (const node of nodes) node.fx = node.fy = null;
+      simulation.on("tick", render);
+      whole();
+    };
+
+    const whole = () => {
+      const xs = nodes.map((node) => node.x), ys = nodes.map((node) => node.y);
+      const [left, right, top, bottom] = [Math.min(...xs), Math.max(...xs), Math.min(...ys), Math.max(...ys)];
+      const beside = Math.min(width / 4, 70);
+      fit = Math.min(1.5, (width - 2 * (across() || !along ? beside : MARGIN)) / Math.max(1, right - left),
+        (height - 2 * MARGIN) / Math.max(1, bottom - top));
+      view = {k: fit, x: width / 2 - fit * (left + right) / 2, y: height / 2 - fit * (top + bottom) / 2};
+      svg.classList.remove("closer");
+      render();
+    };
+
+    const zoom = (factor, x = width / 2, y = height / 2) => {
+      const k = Math.min(Math.max(view.k * factor, fit / 2), fit * 8);
+      view = {k, x: x - (x - view.x) * k / view.k, y: y - (y - view.y) * k / view.k};
+      svg.classList.toggle("closer", view.k > fit * 1.01);
+      render();
+    };
+
+    const reveal = (node) => {
+      const [x, y] = at(node);
+      view.x += Math.min(Math.max(x, MARGIN), width - MARGIN) - x;
+      view.y += Math.min(Math.max(y, MARGIN), height - MARGIN) - y;
+    };
+
+    const at = (node) => [view.x + view.k * node.x, view.y + view.k * node.y];
+
+    // What is seen --------------------------------------------------------------
+
+    const render = () => {
+      const places = new Map(nodes.map((node) => [node, at(node)]));
+      const aside = (...some) => active && !some.some((node) => node === active || active.near.has(node) && some.length === 1);
+      for (const node of nodes) {
+        const [x, y] = places.get(node);
+        node.a.setAttribute("transform", `translate(${x.toFixed(1)} ${y.toFixed(1)})`);
+        node.a.classList.toggle("aside", Boolean(aside(node)));
+      }
+      for (const link of links) {
+        const [x1, y1] = places.get(link.source), [x2, y2] = places.get(link.target);
+        const length = Math.hypot(x2 - x1, y2 - y1) || 1, ux = (x2 - x1) / length, uy = (y2 - y1) / length;
+        const gap = (node) => (node.end ? 13 : RADIUS + 2);
+        const [ax, ay] = [x1 + ux * gap(link.source), y1 + uy * gap(link.source)];
+        const [bx, by] = [x2 - ux * gap(link.target), y2 - uy * gap(link.target)];
+        link.line.setAttribute("d", `M${ax.toFixed(1)} ${ay.toFixed(1)}L${bx.toFixed(1)} ${by.toFixed(1)}`);
+        link.ways.forEach((forward, index) => {
+          const [x, y, dx, dy] = forward ? [bx, by, ux, uy] : [ax, ay, -ux, -uy];
+          const [tx, ty] = [x - 6.5 * dx, y - 6.5 * dy];
+          link.tips[index].setAttribute("d", `M${x.toFixed(1)} ${y.toFixed(1)}L${(tx - 3 * dy).toFixed(1)} ${(ty + 3 * dx).toFixed(1)}`
+            + `L${(tx + 3 * dy).toFixed(1)} ${(ty - 3 * dx).toFixed(1)}Z`);
+        });
+        const faint = Boolean(active && link.source !== active && link.target !== active);
+        for (const part of [link.line, ...link.tips]) part.classList.toggle("aside", faint);
+      }
+      label(places);
+    };
+
+    // Labels, the most telling first, each where it covers nothing that is there already.
+    const label = (places) => {
+      const taken = nodes.map((node) => {
+        const [x, y] = places.get(node), r = node.end ? 13 : RADIUS + 1;
+        return [x - r, y - r, x + r, y + r];
+      });
+      const free = ([a, b, c, d]) => a >= 2 && b >= 2 && c <= width - 2 && d <= height - 2
+        && !taken.some(([e, f, g, h]) => a < g && c > e && b < h && d > f);
+      const put = (text, wide, spots, forced) => {
+        for (const [x, y, anchor] of spots) {
+          const left = anchor === "start" ? x : anchor === "end" ? x - wide : x - wide / 2;
+          const box = [left - 1, y - 7, left + wide + 1, y + 7];
+          if (forced || free(box)) {
+            taken.push(box);
+            return [x, y, anchor];
+          }
+        }
+        return null;
+      };
+      const worth = (node) => (node === active ? 1e6 : 0) + (node.end ? 1e5 : 0) + (active?.near.has(node) ? 1e4 : 0) + node.near.size;
+      for (const node of [...nodes].sort((a, b) => worth(b) - worth(a) || a.id - b.id)) {
+        const [x, y] = places.get(node), r = node.end ? 16 : RADIUS + 4;
+        const spots = [[x + r, y, "start"], [x - r, y, "end"], [x, y + r + 6, "middle"], [x, y - r - 6, "middle"]];
+        if (along && across()) spots.unshift(spots.pop());
+        const edge = Math.min(Math.max(x, node.wide / 2 + 3), width - node.wide / 2 - 3);
+        spots.push([edge, y + r + 6, "middle"], [edge, y - r - 6, "middle"]);
+        const spot = put(node.text, node.wide, spots, false) ?? (node === active ? put(node.text, node.wide, [spots[4]], true) : null);
+        node.text.toggleAttribute("hidden", !spot);
+        if (spot) {
+          node.text.setAttribute("x", (spot[0] - x).toFixed(1));
+          node.text.setAttribute("y", (spot[1] - y).toFixed(1));
+          node.text.setAttribute("text-anchor", spot[2]);
+        }
+      }
+      for (const link of links) {
+        const speaks = active ? link.source === active || link.target === active : along || links.length <= 12;
+        const [x1, y1] = places.get(link.source), [x2, y2] = places.get(link.target);
+        const spots = [0.5, 0.4, 0.6].map((t) => [x1 + t * (x2 - x1), y1 + t * (y2 - y1), "middle"]);
+        const spot = speaks ? put(link.text, link.wide, spots, false) : null;
+        link.text.toggleAttribute("hidden", !spot);
+        if (spot) {
+          link.text.setAttribute("x", spot[0].toFixed(1));
+          link.text.setAttribute("y", (spot[1] + 4).toFixed(1));
+        }
+      }
+    };
+
+    // Hands ---------------------------------------------------------------------
+
+    let held = null;
+    svg.addEventListener("pointerdown", (event) => {
+      if (event.button || held) return;
+      const a = event.target.closest(".node");
+      const node = a && nodes.find((one) => one.a === a);
+      held = {node, pointer: event.pointerId, x: event.clientX, y: event.clientY, moved: false, from: {...view}, at: node && [node.x, node.y]};
+    });
+    svg.addEventListener("pointermove", (event) => {
+      if (!held || held.pointer !== event.pointerId) return;
+      const dx = event.clientX - held.x, dy = event.clientY - held.y;
+      if (!held.moved && Math.hypot(dx, dy) < 4) return;
+      if (!held.moved) {
+        held.moved = true;
+        svg.setPointerCapture(event.pointerId);
+        svg.classList.add("moving");
+        if (held.node && !calm.matches) simulation.alphaTarget(0.15).restart();
+      }
+      const {node} = held;
+      if (node) {
+        node.fx = node.x = held.at[0] + dx / view.k;
+        node.fy = node.y = held.at[1] + dy / view.k;
+      } else {
+        view.x = held.from.x + dx;
+        view.y = held.from.y + dy;
+      }
+      if (!node || calm.matches) render();
+    });
+    const drop = (event) => {
+      if (!held || held.pointer !== event.pointerId) return;
+      svg.classList.remove("moving");
+      simulation.alphaTarget(0);
+      const {moved} = held;
+      held = null;
+      // The click that follows a drag opens nothing.
+      if (moved) {
+        const stop = (click) => { click.preventDefault(); click.stopPropagation(); };
+        svg.addEventListener("click", stop, {capture: true, once: true});
+        setTimeout(() => svg.removeEventListener("click", stop, {capture: true}), 0);
+      }
+    };
+    svg.addEventListener("pointerup", drop);
+    svg.addEventListener("pointercancel", drop);
+    svg.addEventListener("wheel", (event) => {
+      if (!event.ctrlKey && !event.metaKey) return;
+      event.preventDefault();
+      const box = svg.getBoundingClientRect();
+      zoom(2 ** (-event.deltaY / 200), event.clientX - box.left, event.clientY - box.top);
+    }, {passive: false});
+
+    const buttons = document.createElement("div");
+    buttons.className = "zoom";
+    for (const [sign, said, act] of [["+", "Larger", () => zoom(1.5)], ["−", "Smaller", () => zoom(1 / 1.5)], ["⤢", "The whole picture", () => whole()]]) {
+      const button = document.createElement("button");
+      Object.assign(button, {type: "button", textContent: sign, title: said});
+      button.setAttribute("aria-label", said);
+      button.addEventListener("click", act);
+      buttons.append(button);
+    }
+    stage.append(buttons);
+
+    new ResizeObserver(() => {
+      const [w, h] = [stage.clientWidth, stage.clientHeight];
+      if (!w || !h || (w === width && h === height)) return;
+      [width, height] = [w, h];
+      svg.setAttribute("viewBox", `0 0 ${w} ${h}`);
+      lay();
+      figure.dataset.drawn = "yes";
+    }).observe(stage);
+  };
+
+  // One link for each pair, however many facts join it; its ways say where arrows go.
+  const joined = (edges, byId) => {
+    const pairs = new Map();
+    for (const {head, relation, tail} of edges) {
+      const [a, b] = head < tail ? [head, tail] : [tail, head];
+      const source = byId.get(a), target = byId.get(b);
+      if (!source || !target || source === target) continue;
+      const key = `${a} ${b}`;
+      if (!pairs.has(key)) pairs.set(key, {source, target, names: new Set(), directions: new Set()});
+      pairs.get(key).names.add(relation.replaceAll("_", " "));
+      pairs.get(key).directions.add(head === a);
+      source.near.add(target);
+      target.near.add(source);
+    }
+    return [...pairs.values()].map(({source, target, names, directions}) => ({
+      source, target, said: [...names].join(", "), ways: [...directions],
+    }));
+  };
+
+  for (const figure of document.querySelectorAll(".graphrag figure.picture")) draw(figure);
+})();
