@@ -12,13 +12,26 @@ from llm_graphrag.text.normalise import name_key
 Triple = tuple[str, str, str]
 
 
-def graph(triples: Iterable[Triple], types: dict[str, str] | None = None, named: bool = True) -> sqlite3.Connection:
-    """A knowledge base of these triples: one document, one chunk a triple, one row of evidence each.
-
-    Without ``named`` nothing is found by its name, which is faster for very many.
-    """
+def graph(triples: Iterable[Triple], types: dict[str, str] | None = None) -> sqlite3.Connection:
+    """A knowledge base of these triples: one document, one chunk a triple, one row of evidence each."""
     connection = open_in_memory()
-    add_triples(connection, triples, types, named=named)
+    add_triples(connection, triples, types)
+    return connection
+
+
+def hub(leaves: int = 100_000) -> sqlite3.Connection:
+    """A hub with very many leaves, joined in a circle of three besides; no sentences, no names, for speed."""
+    connection = open_in_memory()
+    connection.execute("BEGIN")
+    names = ["hub", "knot", *(f"leaf {n}" for n in range(leaves))]
+    connection.executemany(
+        "INSERT INTO kg_entities(id, name, key, origin) VALUES (?, ?, ?, 'user')",
+        [(n, name, name) for n, name in enumerate(names, 1)],
+    )
+    triples = [(1, "r", n) for n in range(3, leaves + 3)] + [(2, "r", 1), (3, "r", 4), (2, "r", 3)]
+    connection.executemany("INSERT INTO kg_triples(head, relation, tail, evidence) VALUES (?, ?, ?, 1)", triples)
+    recount_all(connection)
+    connection.execute("COMMIT")
     return connection
 
 
@@ -27,7 +40,6 @@ def add_triples(
     triples: Iterable[Triple],
     types: dict[str, str] | None = None,
     uri: str = "graph/notes.md",
-    named: bool = True,
 ) -> None:
     """Add triples to a file, stated by one document; entities are found by their names."""
     connection.execute("BEGIN")
@@ -48,7 +60,7 @@ def add_triples(
     have.update((name, id_) for id_, name in enumerate(names, first))
     connection.executemany(
         "INSERT INTO kg_aliases(entity, name, key, kind, origin) VALUES (?, ?, ?, 'name', 'user')",
-        [(have[name], name, name_key(name)) for name in names if named],
+        [(have[name], name, name_key(name)) for name in names],
     )
     triple = connection.execute("SELECT coalesce(max(id), 0) FROM kg_triples").fetchone()[0] + 1
     chunk = connection.execute("SELECT coalesce(max(id), 0) FROM kg_chunks").fetchone()[0] + 1

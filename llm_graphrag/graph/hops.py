@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from .frontier import EVERYTHING, Within
 
-__all__ = ["Evidence", "Hop", "Joined", "Node", "evidence_of", "hops_between", "nodes_of"]
+__all__ = ["Evidence", "Hop", "Joined", "Node", "evidence_of", "hops_between", "hops_of", "nodes_of"]
 
 JOINING = 20  # triples read between two entities
 
@@ -30,6 +30,9 @@ BETWEEN = """
     FROM json_each(:pairs) p
     CROSS JOIN kg_triples t ON t.tail = json_extract(p.value, '$[0]') AND +t.head = json_extract(p.value, '$[1]')
     WHERE {where}
+"""
+TRIPLES = """
+    SELECT t.id, t.relation, t.evidence FROM json_each(:triples) f CROSS JOIN kg_triples t ON t.id = f.value
 """
 STATED = """EXISTS (SELECT 1 FROM kg_evidence v CROSS JOIN kg_chunks c ON c.id = v.chunk
   WHERE v.triple = t.id AND c.document IN (SELECT value FROM json_each(:documents)))"""
@@ -103,6 +106,20 @@ def evidence_of(
     return {
         triple: Evidence(quote, uri, line + text.count("\n", 0, start), chunk, document, origin)
         for triple, quote, uri, line, text, start, chunk, document, origin in connection.execute(EVIDENCE, values)
+    }
+
+
+def hops_of(
+    connection: sqlite3.Connection, steps: Iterable[tuple[int, bool]], documents: Collection[int] | None = None
+) -> dict[tuple[int, bool], Hop]:
+    """Return (triple, forward) -> the hop over that very triple."""
+    wanted = set(steps)
+    ids = json.dumps(sorted({triple for triple, _ in wanted}))
+    known = {row[0]: (row[1], row[2]) for row in connection.execute(TRIPLES, {"triples": ids})}
+    evidence = evidence_of(connection, known, documents)
+    return {
+        (triple, forward): Hop(Joined(triple, known[triple][0], forward, known[triple][1]), evidence.get(triple))
+        for triple, forward in wanted
     }
 
 

@@ -94,8 +94,8 @@ def shortest_paths(
     have it count like any other. Raises ValueError for an id that is none.
     """
     starts, ends = list(dict.fromkeys(sources)), list(dict.fromkeys(targets))
-    kept = _kept(connection, {*starts, *ends})
-    starts, ends = (list(dict.fromkeys(kept[id_] for id_ in ids)) for ids in (starts, ends))
+    stands_for = kept(connection, {*starts, *ends})
+    starts, ends = (list(dict.fromkeys(stands_for[id_] for id_ in ids)) for ids in (starts, ends))
     frontier = Frontier(connection, within, limits, {*starts, *ends})
     frontier.join_hubs({*starts, *ends})
     hub = crowd(connection) if hub_hops else 0
@@ -126,9 +126,9 @@ def shortest_path(
     Much faster than ``shortest_paths``, since what joins everything is as good as anything else. Raises ValueError for
     an id that is none.
     """
-    kept = _kept(connection, {source, target})
-    frontier = Frontier(connection, within, limits, kept.values())
-    nodes = first_way(kept[source], kept[target], frontier.triples, frontier.degrees, max_hops)
+    stands_for = kept(connection, {source, target})
+    frontier = Frontier(connection, within, limits, stands_for.values())
+    nodes = first_way(stands_for[source], stands_for[target], frontier.triples, frontier.degrees, max_hops)
     ways = [Way(len(nodes) - 1, 0, nodes)] if nodes else []
     return Paths(_described(connection, ways, frontier, within), frontier.truncated)
 
@@ -138,13 +138,14 @@ def crowd(connection: sqlite3.Connection) -> int:
     return max(CROWD, int(connection.execute(ENTITIES).fetchone()[0] * CROWD_SHARE))
 
 
-def _kept(connection: sqlite3.Connection, ids: Collection[int]) -> dict[int, int]:
-    """Id -> the entity that it stands for."""
-    kept = dict(connection.execute(KEPT, {"nodes": json.dumps(sorted(ids))}).fetchall())
+def kept(connection: sqlite3.Connection, ids: Collection[int]) -> dict[int, int]:
+    """Id -> the entity that it stands for: itself, or what it is merged into. Raises ValueError for an id that is none.
+    """
+    found = dict(connection.execute(KEPT, {"nodes": json.dumps(sorted(ids))}).fetchall())
     for id_ in sorted(ids):
-        if id_ not in kept:
+        if id_ not in found:
             raise ValueError(f"There is no entity with the id {id_}.")
-    return kept
+    return found
 
 
 def _described(

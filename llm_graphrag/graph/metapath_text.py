@@ -1,0 +1,147 @@
+"""Metapaths as they are written: steps over relations, such as ``^directed_by/starred_actors|written_by``.
+
+Steps are separated by ``/``. Each is a relation, from head to tail; ``^relation``, the other way; ``*``, any relation
+either way; or a choice of these, ``a|b``. A name that holds one of ``/ | ^ * "`` stands in double quotes, with ``\\``
+before a quote or a backslash in it. A relation is found as it is written in the file, else with case, spaces, dashes
+and underscores taken as equal.
+"""
+
+from __future__ import annotations
+
+import difflib
+import sqlite3
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from ..text.normalise import fold_identifier
+
+__all__ = ["Metapath", "Relation", "known_relations", "parse", "resolved", "written"]
+
+MAX_STEPS = 12
+SPECIAL = frozenset('/|^*"\\')
+
+# The relations of the file, one index look-up each.
+RELATIONS = """
+    WITH RECURSIVE r(name) AS (
+      SELECT min(relation) FROM kg_triples
+      UNION ALL
+      SELECT (SELECT min(t.relation) FROM kg_triples t WHERE t.relation > r.name) FROM r WHERE r.name IS NOT NULL)
+    SELECT name FROM r WHERE name IS NOT NULL
+    UNION SELECT name FROM kg_types WHERE kind = 'relation' AND retired_in IS NULL
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """One way to take a step: over a relation, from head to tail or back; ``name`` None: over any, either way."""
+
+    name: str | None
+    forward: bool = True
+
+
+Metapath = tuple[tuple[Relation, ...], ...]
+"""The steps, each a choice of relations."""
+
+
+def parse(metapath: str | Sequence[str]) -> Metapath:
+    """Return the steps of a metapath: of a text, or of a list with one step an item, in which ``/`` is a letter.
+
+    Raises ValueError, saying where, for what cannot be read, TypeError for what is no text.
+
+    >>> parse("^directed by/ starred_actors|written_by /*")
+    ((Relation(name='directed by', forward=False),), (Relation(name='starred_actors', forward=True), \
+Relation(name='written_by', forward=True)), (Relation(name=None, forward=True),))
+    """
+    if isinstance(metapath, str):
+        steps = list(_split(metapath, "/")) if metapath.strip() else []
+    elif all(isinstance(step, str) for step in metapath):
+        steps = list(metapath)
+    else:
+        raise TypeError(f"A metapath is a text or a list of texts, not {metapath!r}.")
+    if not steps:
+        raise ValueError("The metapath is empty. Give steps such as: directed_by/^starred_actors")
+    if len(steps) > MAX_STEPS:
+        raise ValueError(f"The metapath has {len(steps)} steps; {MAX_STEPS} are the most.")
+    return tuple(tuple(_relation(part, step) for part in _split(step, "|")) for step in steps)
+
+
+def written(metapath: Metapath) -> str:
+    """A metapath as ``parse`` reads it."""
+
+    def one(relation: Relation) -> str:
+        name = "*" if relation.name is None else relation.name
+        if relation.name is not None and (set(name) & SPECIAL or name != name.strip()):
+            name = '"' + name.replace("\\", "\\\\").replace('"', '\\"') + '"'
+        return name if relation.forward else f"^{name}"
+
+    return "/".join("|".join(map(one, step)) for step in metapath)
+
+
+def _split(text: str, at: str) -> Iterator[str]:
+    """The pieces of a text between separators that do not stand in quotes."""
+    piece, quoted, escaped = "", False, False
+    for letter in text:
+        if letter == at and not quoted:
+            yield piece
+            piece = ""
+            continue
+        if letter == '"' and not escaped:
+            quoted = not quoted
+        escaped = quoted and letter == "\\" and not escaped
+        piece += letter
+    if quoted:
+        raise ValueError(f"A quotation mark in the metapath {text!r} is not closed.")
+    yield piece
+
+
+def _relation(part: str, step: str) -> Relation:
+    name, forward = part.strip(), True
+    if name.startswith("^"):
+        name, forward = name[1:].strip(), False
+    if name == "*":
+        if not forward:
+            raise ValueError("^* says nothing: * goes both ways already.")
+        return Relation(None)
+    if name.startswith('"') and name.endswith('"') and len(name) > 1:
+        name = name[1:-1].replace('\\"', '"').replace("\\\\", "\\")
+    elif set(name) & SPECIAL - {"/", "\\"}:
+        raise ValueError(f"{name!r} in the metapath holds a special letter: write it in double quotes.")
+    if not name.strip():
+        raise ValueError(f"A step of the metapath is empty: {step!r}. Give a relation, ^relation or *.")
+    return Relation(name, forward)
+
+
+def known_relations(connection: sqlite3.Connection) -> list[str]:
+    """The relations of the triples in the file and those of its schema, by name."""
+    return sorted(row[0] for row in connection.execute(RELATIONS))
+
+
+def resolved(connection: sqlite3.Connection, metapath: Metapath) -> Metapath:
+    """The metapath with relations as the file writes them.
+
+    Raises ValueError with the nearest names for one that it has not.
+    """
+    known = known_relations(connection)
+    exact = set(known)
+    folded: dict[str, str] = {}
+    for name in known:
+        folded.setdefault(_folded(name), name)
+
+    def resolve(relation: Relation) -> Relation:
+        if relation.name is None or relation.name in exact:
+            return relation
+        if (name := folded.get(_folded(relation.name))) is not None:
+            return Relation(name, relation.forward)
+        near = difflib.get_close_matches(_folded(relation.name), folded, n=3, cutoff=0.5)
+        hint = f" Did you mean {' or '.join(folded[key] for key in near)}?" if near else ""
+        has = f" It has: {', '.join(known[:20])}{', …' if len(known) > 20 else ''}." if known and not near else ""
+        raise ValueError(f"There is no relation {relation.name!r} in this file.{hint}{has}")
+
+    return tuple(tuple(dict.fromkeys(map(resolve, step))) for step in metapath)
+
+
+def _folded(name: str) -> str:
+    try:
+        return fold_identifier(name)
+    except ValueError:
+        return name
