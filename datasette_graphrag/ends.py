@@ -42,8 +42,9 @@ class Asked:
 
     @property
     def ready(self) -> bool:
-        """Whether it is clear what is asked."""
-        return bool(self.source.entity and self.target.entity and (self.via.entity or not self.via.name))
+        """Whether it is clear what is asked: every name means one entity, and there is an end or a metapath."""
+        clear = all(end.entity or not end.name for end in self.ends)
+        return bool(clear and self.source.entity and (self.target.entity or self.metapath))
 
     def moved_from(self, args: Mapping[str, str]) -> bool:
         """Whether these arguments are not those of the page's own address."""
@@ -107,7 +108,7 @@ def _with_links(connection: sqlite3.Connection, visit: Visit, end: End, args: Ma
 
     def linked(choices: tuple[Choice, ...]) -> tuple[Choice, ...]:
         return tuple(
-            replace(choice, href=visit.links.paths(**{**others, **address(connection, end.field, choice.entity)}))
+            replace(choice, href=visit.links.paths({**others, **address(connection, end.field, choice.entity)}))
             for choice in choices
         )
 

@@ -88,16 +88,19 @@ _NEXT = {
 }
 
 
+def relations(connection: sqlite3.Connection, entity: int, direction: str) -> list[tuple[str, int, bool]]:
+    """Relations of an entity in one direction (or its attributes): the name, how many facts, whether there are more."""
+    rows = connection.execute(_RELATIONS[direction], {"entity": entity, "limit": GROUPS, "cap": COUNT_CAP + 1})
+    return [(row["name"], min(row["n"], COUNT_CAP), row["n"] > COUNT_CAP) for row in rows]
+
+
 def groups(connection: sqlite3.Connection, entity: int, direction: str) -> list[Group]:
     """Facts in one direction (or the attributes), grouped, each group with its first few facts."""
-    rows = connection.execute(_RELATIONS[direction], {"entity": entity, "limit": GROUPS, "cap": COUNT_CAP + 1})
     found = []
-    for row in rows.fetchall():
-        capped = row["n"] > COUNT_CAP
-        args = {"entity": entity, "name": row["name"], "limit": FACTS_PER_GROUP, "after": 0}
+    for name, count, capped in relations(connection, entity, direction):
+        args = {"entity": entity, "name": name, "limit": FACTS_PER_GROUP, "after": 0}
         facts = connection.execute((_NEXT if capped else _BEST)[direction], args).fetchall()
-        count = min(row["n"], COUNT_CAP)
-        found.append(Group(row["name"], direction, count, capped, _facts(connection, facts, direction)))
+        found.append(Group(name, direction, count, capped, _facts(connection, facts, direction)))
     return sorted(found, key=lambda group: (group.name == "links_to", -group.count, group.name))
 
 

@@ -9,26 +9,36 @@ from __future__ import annotations
 
 import heapq
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
+from llm_graphrag.graph import metapath as graph_metapath
 from llm_graphrag.graph import paths as graph_paths
 
-from .path_records import Also, Hop, Route
+from . import entity_queries
+from .path_records import Also, Hop, Reached, Route, Start
 from .queries import entity_refs
 from .records import DocumentRef, Quote
 
 LEG = 6  # ways looked at on each side of the entity in between, for each that is wanted
 HUB_FACTS = 5_000  # read of one entity in each direction
 FACTS = 100_000  # read in all
+WALKS = 24  # along a metapath, shown
+WALKS_TRIED = 500  # of which those that lead to a given end are shown
+REACHED = 200
 
 
 @dataclass(frozen=True)
 class Found:
-    """Ways, best first; ``truncated`` if a bound was met, so that there may be others."""
+    """Ways, best first; ``truncated`` if a bound was met, so that there may be others.
+
+    Of a metapath also where it leads: the first of ``count`` entities, and the first of the walks there.
+    """
 
     routes: tuple[Route, ...] = ()
     truncated: bool = False
+    reached: tuple[Reached, ...] = ()
+    count: int = 0
 
 
 def shortest(
@@ -48,6 +58,18 @@ def shortest(
     after = _leg(connection, via, target, k * LEG, max_hops, seconds / 2) if before.paths else before
     joined = _joined(before.paths, after.paths, k) if before.paths else []
     return Found(_routes(connection, joined), before.truncated or after.truncated)
+
+
+def followed(connection: sqlite3.Connection, source: int, target: int | None, metapath: str, seconds: float) -> Found:
+    """Where a metapath leads, or the walks along it that end at ``target``. Raises ValueError if it cannot be read."""
+    limits = graph_paths.Limits(triples=FACTS, seconds=seconds)
+    most = WALKS if target is None else WALKS_TRIED
+    found = graph_metapath.follow(connection, [source], metapath, walks=most, limits=limits)
+    ends = [end for end in found.ends if target is None or end.node.id == target]
+    walks = [walk for walk in found.walks if target is None or walk.nodes[-1].id == target][:WALKS]
+    refs = entity_refs(connection, [end.node.id for end in ends[:REACHED]])
+    reached = tuple(Reached(refs[end.node.id], end.walks) for end in ends[:REACHED])
+    return Found(_routes(connection, walks), found.truncated, reached, len(ends))
 
 
 def _leg(
@@ -94,6 +116,16 @@ def _routes(connection: sqlite3.Connection, found: Iterable[graph_paths.Path]) -
         )
         for path in found
     )
+
+
+def starts(connection: sqlite3.Connection, source: int, href: Callable[[str], str]) -> tuple[Start, ...]:
+    """The relations by which an entity can be left, as metapaths."""
+    found = []
+    for direction in ("out", "in"):
+        for name, count, capped in entity_queries.relations(connection, source, direction):
+            metapath = graph_metapath.written(((graph_metapath.Relation(name, direction == "out"),),))
+            found.append(Start(metapath, count, capped, href(metapath)))
+    return tuple(found)
 
 
 _QUOTE = """

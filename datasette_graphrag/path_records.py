@@ -1,4 +1,4 @@
-"""What the path page shows: the ends as somebody named them, and the ways between them with a sentence for every hop."""
+"""What the path page shows: the ends as somebody named them, the ways between them, a sentence for every hop."""
 
 from __future__ import annotations
 
@@ -29,6 +29,24 @@ class End:
     @property
     def unknown(self) -> bool:
         return bool(self.name) and self.entity is None and not self.choices
+
+
+@dataclass(frozen=True)
+class Start:
+    """A relation by which an entity can be left: a metapath of one step, and the page that follows it."""
+
+    metapath: str
+    count: int
+    capped: bool  # there are more than ``count``
+    href: str
+
+
+@dataclass(frozen=True)
+class Reached:
+    """Where a metapath leads, and by how many different walks."""
+
+    entity: EntityRef
+    walks: int
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ import sqlite3
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from itertools import zip_longest
+from itertools import pairwise, zip_longest
 
 from markupsafe import Markup
 
@@ -105,7 +105,7 @@ def of_routes(routes: Sequence[Route], ends: Iterable[int]) -> Picture | None:
         for place, ref in enumerate(route.nodes):
             last = place == route.length
             nodes.setdefault(ref.id, (ref, longest if last and ref.id in ends else place))
-        for (a, b), hop in zip(zip(route.nodes, route.nodes[1:]), route.hops, strict=False):
+        for (a, b), hop in zip(pairwise(route.nodes), route.hops, strict=True):
             for relation, forward in [(hop.relation, hop.forward), *((o.relation, o.forward) for o in hop.also)]:
                 edges[Edge(a.id, relation, b.id) if forward else Edge(b.id, relation, a.id)] = None
     if len(nodes) < 2:

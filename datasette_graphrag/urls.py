@@ -8,6 +8,7 @@ long for a browser goes by its number. Every address starts with Datasette's ``b
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
@@ -75,8 +76,8 @@ class Links:
     def search(self, q: str | None = None, json: bool = False, **args: Any) -> str:
         return self._path("/search" + (".json" if json else ""), q=q, **args)
 
-    def paths(self, json: bool = False, **args: Any) -> str:
-        """The path page; ``from``, ``to`` and the like are what is asked of it."""
+    def paths(self, args: Mapping[str, str], json: bool = False) -> str:
+        """The path page; the arguments (``from``, ``to`` …) are what is asked of it."""
         return self._path("/path" + (".json" if json else ""), **args)
 
     def names(self) -> str:

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from .. import entity_queries, queries
+from ..ends import address
 from ..page import MissingError, MovedError, Visit, serve
+from ..picture import Picture, around
 from ..records import DocumentRef, Duplicate, EntityRef, Group, Snippet
 
 if TYPE_CHECKING:
@@ -35,6 +37,8 @@ class EntityPage:
     about: list[DocumentRef]
     named_in: list[tuple[DocumentRef, int]]
     homonyms: list[EntityRef]
+    paths_url: str
+    picture: Picture | None
     duplicates: list[Duplicate]  # for who may decide about them
 
 
@@ -86,6 +90,7 @@ def build(connection: sqlite3.Connection, visit: Visit) -> Any:
     if "mentions" in visit.args:
         return _mentions_page(connection, visit, found)
     snippets, more = entity_queries.mentions(connection, found.id)
+    outgoing, incoming = (entity_queries.groups(connection, found.id, direction) for direction in ("out", "in"))
     return EntityPage(
         title=found.name,
         json_url=visit.links.entity(found, json=True),
@@ -93,13 +98,15 @@ def build(connection: sqlite3.Connection, visit: Visit) -> Any:
         type_description=entity_queries.type_description(connection, found.type),
         aliases=entity_queries.aliases(connection, found),
         attributes=entity_queries.groups(connection, found.id, "attribute"),
-        outgoing=entity_queries.groups(connection, found.id, "out"),
-        incoming=entity_queries.groups(connection, found.id, "in"),
+        outgoing=outgoing,
+        incoming=incoming,
         mentions=snippets,
         more_mentions=more,
         about=entity_queries.documents_about(connection, found.id),
         named_in=entity_queries.documents_naming(connection, found.id),
         homonyms=entity_queries.homonyms(connection, found.id),
+        paths_url=visit.links.paths(address(connection, "from", found)),
+        picture=around(connection, found, [*outgoing, *incoming]),
         duplicates=entity_queries.duplicates(connection, found.id) if visit.may_review else [],
     )
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from .. import path_queries
 from ..ends import MOST_HOPS, Asked, asked
 from ..page import MovedError, Problem, Visit, arrive, redirect, remember, respond, run
-from ..path_queries import Found
-from ..path_records import End, Route
+from ..path_queries import WALKS_TRIED, Found
+from ..path_records import End, Reached, Route, Start
 from ..picture import Picture, of_routes
 from ..queries import UnusableError, has_table
 
@@ -26,11 +26,12 @@ SHARE = 0.4  # of the time limit, for the search itself
 
 @dataclass(frozen=True)
 class PathPage:
-    """``ok`` is false, and the status 404, if a name is unknown; ``error`` then says which."""
+    """Not ``ok``: a name is unknown (404), or the metapath is no good (400); ``error`` says it."""
 
     title: str
     json_url: str
     ok: bool
+    status: int
     error: str
     source: End
     target: End
@@ -40,6 +41,9 @@ class PathPage:
     max_hops: int
     note: str
     farther_url: str | None  # the same with more hops, where nothing was found
+    starts: tuple[Start, ...]  # relations to follow from ``source``, where nothing else is asked
+    reached: tuple[Reached, ...]
+    reached_count: int
     paths: tuple[Route, ...]
     truncated: bool
     picture: Picture | None
@@ -57,27 +61,34 @@ async def path(datasette: Datasette, request: Request) -> Response:
     if isinstance(record, Problem):
         return await respond(datasette, request, database, record, "error", visit.json)
     await remember(datasette, database)
-    status = 200 if record.ok else 404
-    return await respond(datasette, request, database, record, "path", visit.json, stale, status)
+    return await respond(datasette, request, database, record, "path", visit.json, stale, record.status)
 
 
 def build(connection: sqlite3.Connection, visit: Visit) -> PathPage:
     question = asked(connection, visit)
     if question.moved_from(visit.args):
-        raise MovedError(visit.links.paths(json=visit.json, **question.args))
-    unknown = [end.name for end in question.ends if end.unknown]
-    found, farther, note = Found(), None, _what_is_missing(question)
-    if question.ready:
-        found = _search(connection, visit, question)
-        note = _what_was_found(question, found)
-        if not found.routes and question.max_hops < MOST_HOPS:
-            more = min(question.max_hops + 2, MOST_HOPS)
-            farther = visit.links.paths(**{**question.args, "max_hops": str(more)})
+        raise MovedError(visit.links.paths(question.args, json=visit.json))
+    found, note, error, status = Found(), _what_is_missing(question), "", 200
+    starts: tuple[Start, ...] = ()
+    if unknown := [f"“{_short(end.name)}”" for end in question.ends if end.unknown]:
+        error, status = f"Nothing here is called {', '.join(unknown)}.", 404
+    elif question.ready:
+        try:
+            found = _search(connection, visit, question)
+            note = _what_was_found(question, found)
+        except ValueError as unreadable:
+            error, status = str(unreadable), 400
+    elif question.source.entity and not question.target.name:
+        starts = path_queries.starts(
+            connection, question.source.entity.id,
+            lambda metapath: visit.links.paths({**question.args, "metapath": metapath}),
+        )  # fmt: skip
     return PathPage(
         title=_title(question),
-        json_url=visit.links.paths(json=True, **question.args),
-        ok=not unknown,
-        error=f"Nothing here is called {', '.join(f'“{_short(name)}”' for name in unknown)}." if unknown else "",
+        json_url=visit.links.paths(question.args, json=True),
+        ok=not error,
+        status=status,
+        error=error,
         source=question.source,
         target=question.target,
         via=question.via,
@@ -85,7 +96,10 @@ def build(connection: sqlite3.Connection, visit: Visit) -> PathPage:
         k=question.k,
         max_hops=question.max_hops,
         note=note,
-        farther_url=farther,
+        farther_url=_farther(visit, question, found),
+        starts=starts,
+        reached=found.reached,
+        reached_count=found.count,
         paths=found.routes,
         truncated=found.truncated,
         picture=of_routes(found.routes, [end.entity.id for end in question.ends if end.entity]),
@@ -93,12 +107,26 @@ def build(connection: sqlite3.Connection, visit: Visit) -> PathPage:
 
 
 def _search(connection: sqlite3.Connection, visit: Visit, question: Asked) -> Found:
+    """Raises ValueError if the metapath cannot be followed."""
+    source, target, via = (end.entity.id if end.entity else None for end in question.ends)
+    assert source is not None  # else it would not be ready
+    seconds = SHARE * visit.links.datasette.setting("sql_time_limit_ms") / 1000
+    if question.metapath:
+        if via is not None:
+            raise ValueError("A metapath says by itself what it goes through. Leave one of the two empty.")
+        return path_queries.followed(connection, source, target, question.metapath, seconds)
+    assert target is not None
     if not has_table(connection, "kg_counts"):
         raise UnusableError(501, "Its derived tables are missing. Make them with: llm graphrag rebuild")
-    source, target, via = (end.entity.id if end.entity else None for end in question.ends)
-    assert source is not None and target is not None
-    seconds = SHARE * visit.links.datasette.setting("sql_time_limit_ms") / 1000
     return path_queries.shortest(connection, source, target, via, question.k, question.max_hops, seconds)
+
+
+def _farther(visit: Visit, question: Asked, found: Found) -> str | None:
+    """The same with more hops, where nothing was found with these."""
+    if not question.ready or question.metapath or found.routes or question.max_hops >= MOST_HOPS:
+        return None
+    more = min(question.max_hops + 2, MOST_HOPS)
+    return visit.links.paths({**question.args, "max_hops": str(more)})
 
 
 def _title(question: Asked) -> str:
@@ -114,23 +142,24 @@ def _what_is_missing(question: Asked) -> str:
     """What has to be said before anything can be looked for, "" if nothing."""
     if question.ready:
         return ""
-    if not question.source.name and not question.target.name:
+    if not question.source.name:
         return "Type two names to see how they are connected, with the sentence that states each step."
-    if not question.source.name or not question.target.name:
-        return "Type the other name too."
+    if question.source.entity and not question.target.name:
+        return "Type the other name, or follow one of its relations."
     return ""
 
 
 def _what_was_found(question: Asked, found: Found) -> str:
     """What the paths do not say by themselves: that there are none, and what was tried."""
     source, target, via = (_short(end.name) for end in question.ends)
-    hops = f"{question.max_hops} hop{'s' if question.max_hops > 1 else ''}"
+    if question.metapath:
+        if found.reached:
+            return "" if found.routes else f"It leads there, by walks beyond those that are looked at ({WALKS_TRIED})."
+        return f"{_short(question.metapath)} leads from {source} {f'not to {target}' if target else 'nowhere'}."
     if not found.routes:
+        hops = f"{question.max_hops} hop{'s' if question.max_hops > 1 else ''}"
         through = f" through {via}, with at most {hops} on either side of it," if via else f" of at most {hops}"
-        return (
-            f"No path{through} joins {source} and {target}. "
-            "Facts of every relation were followed, in both directions."
-        )
+        return f"No path{through} joins {source} and {target}. Facts of every relation were followed, both ways."
     if not found.routes[0].hops:
         return "Both names mean the same entity."
     return ""

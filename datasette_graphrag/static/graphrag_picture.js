@@ -93,9 +93,12 @@
           .strength((link) => along ? 0.15 : link.source.end || link.target.end ? 0.25 : 0.06))
         .force("collide", d3.forceCollide((node) => node.end ? 24 : 17));
       if (along) {
-        const last = Math.max(1, ...nodes.map((node) => node.level));
-        const room = across() ? width : height;
-        const step = (room - 2 * MARGIN) / last;
+        const count = [];
+        for (const {level} of nodes) count[level] = (count[level] ?? 0) + 1;
+        const most = Math.max(...count.filter(Boolean));
+        const [room, beside] = across() ? [width, height] : [height, width];
+        const step = (room - 2 * MARGIN) / Math.max(1, count.length - 1);
+        simulation.force("collide", d3.forceCollide(Math.max(14, Math.min(step / 2.2, 0.42 * beside / most, 60))));
         const [main, other] = across() ? [d3.forceX, d3.forceY] : [d3.forceY, d3.forceX];
         simulation.force("along", main((node) => node.level * step).strength(1))
           .force("beside", other((node) => 0).strength((node) => node.end ? 0.3 : 0.06));
@@ -166,6 +169,29 @@
       label(places);
     };
 
+    const boxed = (x, y, anchor, wide) => {
+      const left = anchor === "start" ? x : anchor === "end" ? x - wide : x - wide / 2;
+      return [left - 1, y - 7, left + wide + 1, y + 7];
+    };
+
+    // How many of a node's own links run through a label of it at this spot.
+    const crossed = ([x, y, anchor], node, places) => {
+      const [a, b, c, d] = boxed(x, y, anchor, node.wide);
+      const [nx, ny] = places.get(node);
+      let n = 0;
+      for (const other of node.near) {
+        const [ox, oy] = places.get(other);
+        for (let t = 0.05; t < 1; t += 0.05) {
+          const [px, py] = [nx + t * (ox - nx), ny + t * (oy - ny)];
+          if (px > a && px < c && py > b && py < d) {
+            n += 1;
+            break;
+          }
+        }
+      }
+      return n;
+    };
+
     // Labels, the most telling first, each where it covers nothing that is there already.
     const label = (places) => {
       const taken = nodes.map((node) => {
@@ -174,10 +200,9 @@
       });
       const free = ([a, b, c, d]) => a >= 2 && b >= 2 && c <= width - 2 && d <= height - 2
         && !taken.some(([e, f, g, h]) => a < g && c > e && b < h && d > f);
-      const put = (text, wide, spots, forced) => {
+      const put = (wide, spots, forced = false) => {
         for (const [x, y, anchor] of spots) {
-          const left = anchor === "start" ? x : anchor === "end" ? x - wide : x - wide / 2;
-          const box = [left - 1, y - 7, left + wide + 1, y + 7];
+          const box = boxed(x, y, anchor, wide);
           if (forced || free(box)) {
             taken.push(box);
             return [x, y, anchor];
@@ -192,7 +217,9 @@
         if (along && across()) spots.unshift(spots.pop());
         const edge = Math.min(Math.max(x, node.wide / 2 + 3), width - node.wide / 2 - 3);
         spots.push([edge, y + r + 6, "middle"], [edge, y - r - 6, "middle"]);
-        const spot = put(node.text, node.wide, spots, false) ?? (node === active ? put(node.text, node.wide, [spots[4]], true) : null);
+        const forced = spots.at(-2);
+        spots.sort((a, b) => crossed(a, node, places) - crossed(b, node, places));
+        const spot = put(node.wide, spots) ?? (node === active ? put(node.wide, [forced], true) : null);
         node.text.toggleAttribute("hidden", !spot);
         if (spot) {
           node.text.setAttribute("x", (spot[0] - x).toFixed(1));
@@ -204,7 +231,7 @@
         const speaks = active ? link.source === active || link.target === active : along || links.length <= 12;
         const [x1, y1] = places.get(link.source), [x2, y2] = places.get(link.target);
         const spots = [0.5, 0.4, 0.6].map((t) => [x1 + t * (x2 - x1), y1 + t * (y2 - y1), "middle"]);
-        const spot = speaks ? put(link.text, link.wide, spots, false) : null;
+        const spot = speaks ? put(link.wide, spots) : null;
         link.text.toggleAttribute("hidden", !spot);
         if (spot) {
           link.text.setAttribute("x", spot[0].toFixed(1));
@@ -273,7 +300,7 @@
       button.addEventListener("click", act);
       buttons.append(button);
     }
-    stage.append(buttons);
+    figure.querySelector("figcaption").append(buttons);
 
     new ResizeObserver(() => {
       const [w, h] = [stage.clientWidth, stage.clientHeight];
