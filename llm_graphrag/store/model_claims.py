@@ -24,15 +24,20 @@ INSERT = """
 
 
 def remove_model_claims(connection: sqlite3.Connection, settlement: Settlement, chunks: Iterable[int]) -> None:
-    """Take away what models said of these chunks before."""
+    """Take away what models said of these chunks before.
+
+    Names that had a type there are looked up again when all is said: it may be given anew, by a later claim.
+    """
     rows = connection.execute(
-        """SELECT v.id, v.triple, v.attribute, v.head_entity, v.tail_entity FROM json_each(?) w
-           CROSS JOIN kg_evidence v ON v.chunk = w.value WHERE v.origin = 'llm'""",
+        """SELECT v.id, v.triple, v.attribute, v.head_entity, v.tail_entity, v.head_key, v.head_type, v.tail_key,
+             v.tail_type
+           FROM json_each(?) w CROSS JOIN kg_evidence v ON v.chunk = w.value WHERE v.origin = 'llm'""",
         [json.dumps(sorted(chunks))],
     ).fetchall()
     for row in rows:
         touch(connection, row["triple"], row["attribute"])
         settlement.lost |= {row[key] for key in ("head_entity", "tail_entity") if row[key] is not None}
+        settlement.keys |= {row[f"{end}_key"] for end in ("head", "tail") if row[f"{end}_type"]}
     connection.executemany("DELETE FROM kg_evidence WHERE id = ?", [[row["id"]] for row in rows])
 
 
