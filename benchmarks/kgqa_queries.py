@@ -5,7 +5,8 @@ two. The relation and the direction of a step follow from the two kinds. A walk 
 come back to the thing it started from, which is how the answers of the set were made.
 
     >>> print(gold_sql("movie_to_director", "Jaws"))
-    SELECT DISTINCT f1.tail FROM kg_facts f1 WHERE f1.head = 'Jaws' AND f1.relation = 'directed by'
+    SELECT DISTINCT e1.name FROM kg_entities e0 CROSS JOIN kg_triples t1 ON t1.head = e0.id AND \
+t1.relation = 'directed by' CROSS JOIN kg_entities e1 ON e1.id = t1.tail WHERE e0.name = 'Jaws'
     >>> print(gold_cypher("movie_to_director", "Jaws"))
     MATCH (n0)-[:`directed by`]->(n1) WHERE n0.name = 'Jaws' RETURN DISTINCT n1.name
 """
@@ -46,18 +47,22 @@ def steps(metapath: str) -> list[tuple[str, bool]]:
 
 
 def gold_sql(metapath: str, entity: str, names: Mapping[str, str] = AS_WRITTEN) -> str:
-    """Return the SQL whose rows are the answers. ``names`` says what relations are called in the file, if not so."""
-    walked = steps(metapath)
-    conditions = [f"{_end(1, walked[0][1])} = {_sql(entity)}"]
-    for number, (relation, forwards) in enumerate(walked, 1):
-        if number > 1:
-            conditions.append(f"{_end(number, forwards)}_id = {_end(number - 1, not walked[number - 2][1])}_id")
-        conditions.append(f"f{number}.relation = {_sql(names.get(relation, relation))}")
-        if number > 1:
-            conditions.append(f"{_end(number, not forwards)}_id IS NOT {_end(1, walked[0][1])}_id")
-    tables = ", ".join(f"kg_facts f{number}" for number in range(1, len(walked) + 1))
-    end = _end(len(walked), not walked[-1][1])
-    return f"SELECT DISTINCT {end} FROM {tables} WHERE {' AND '.join(conditions)}"  # noqa: S608, quoted
+    """Return the SQL whose rows are the answers. ``names`` says what relations are called in the file, if not so.
+
+    CROSS JOIN keeps the order of the steps: SQLite would rather begin with all facts of a relation.
+    """
+    joins, away, place = [], "", "e0.id"
+    for number, (relation, forwards) in enumerate(steps(metapath), 1):
+        here, there = ("head", "tail") if forwards else ("tail", "head")
+        name = _sql(names.get(relation, relation))
+        joins.append(f"CROSS JOIN kg_triples t{number} ON t{number}.{here} = {place} AND t{number}.relation = {name}")
+        place = f"t{number}.{there}"
+        away += f" AND {place} <> e0.id" if number > 1 else ""
+    walked = " ".join(joins)
+    return (
+        f"SELECT DISTINCT e1.name FROM kg_entities e0 {walked} CROSS JOIN kg_entities e1 ON e1.id = {place}"  # noqa: S608, quoted
+        f" WHERE e0.name = {_sql(entity)}{away}"
+    )
 
 
 def gold_cypher(metapath: str, entity: str, names: Mapping[str, str] = AS_WRITTEN) -> str:
@@ -69,11 +74,6 @@ def gold_cypher(metapath: str, entity: str, names: Mapping[str, str] = AS_WRITTE
     away = "".join(f" AND n{number} <> n0" for number in range(2, last + 1))
     start = "'" + entity.replace("\\", "\\\\").replace("'", "\\'") + "'"
     return f"MATCH {pattern} WHERE n0.name = {start}{away} RETURN DISTINCT n{last}.name"
-
-
-def _end(number: int, first: bool) -> str:
-    """The column at one end of a fact: where its step begins, or where it leads."""
-    return f"f{number}.{'head' if first else 'tail'}"
 
 
 def _sql(text: str) -> str:

@@ -28,7 +28,10 @@ from .connection import KnowledgeBaseError
 from .process import Ended, Late, Process
 from .queryable import COLUMNS, FULL_TEXT, FUNCTIONS, INTERNAL, RELATIONS
 
-__all__ = ["BYTES", "LONGEST", "ROWS", "SECONDS", "Cell", "Queries", "QueryError", "Rows", "open_at_rest", "query"]
+__all__ = [
+    "BYTES", "GRACE", "LONGEST", "ROWS", "SECONDS", "Cell", "Queries", "QueryError", "Rows", "explained", "file_uri",
+    "open_at_rest", "query", "refuse_unreadable",
+]  # fmt: skip
 
 SECONDS = 1.0
 ROWS = 200
@@ -48,6 +51,7 @@ SEE = "llm graphrag query --schema lists what can be queried."
 
 Cell = str | int | float | None
 
+_ODD = re.compile("[\x00\ud800-\udfff]")
 _NAMED = re.compile(r"no such (table|column|function): (\S+)")
 
 
@@ -81,13 +85,17 @@ class Queries:
     ) -> None:
         self._process.close()
 
+    def prepare(self) -> None:
+        """Start the process; ``run`` would do it too."""
+        self._process.start()
+
     def run(self, sql: str, *, rows: int = ROWS, seconds: float = SECONDS) -> Rows:
         """Run one SELECT. Raises QueryError, one sentence or two, if it cannot be run within the limits."""
-        _refuse_unreadable(sql)
+        refuse_unreadable(sql)
         before = _state(self._path)
-        found = self._ask(sql, rows, seconds, _uri(self._path))
+        found = self._ask(sql, rows, seconds, file_uri(self._path))
         if _at_rest(before) and _state(self._path) != before:
-            found = self._ask(sql, rows, seconds, _uri(self._path, at_rest=False))
+            found = self._ask(sql, rows, seconds, file_uri(self._path, at_rest=False))
         return found
 
     def _ask(self, sql: str, rows: int, seconds: float, uri: str) -> Rows:
@@ -101,7 +109,7 @@ class Queries:
         except Ended:
             reply = {"error": "memory"}
         if "error" in reply:
-            raise QueryError(_explained(reply, seconds))
+            raise QueryError(explained(reply, seconds))
         if not reply["rows"] and reply["truncated"]:
             raise QueryError(
                 f"One row of the result is longer than {BYTES:,} characters. Select less of it: substr(…)."
@@ -127,7 +135,7 @@ def open_at_rest(path: Path) -> Iterator[sqlite3.Connection]:
         raise KnowledgeBaseError(f"{path} {what}. Make one with: llm graphrag add FOLDER")
     connection = None
     try:
-        connection = sqlite3.connect(_uri(path), uri=True, isolation_level=None)
+        connection = sqlite3.connect(file_uri(path), uri=True, isolation_level=None)
         connection.row_factory = sqlite3.Row
         migrations.refuse_newer(connection, path)
         migrations.refuse_older(connection, path)
@@ -139,7 +147,7 @@ def open_at_rest(path: Path) -> Iterator[sqlite3.Connection]:
             connection.close()
 
 
-def _uri(path: Path, at_rest: bool | None = None) -> str:
+def file_uri(path: Path, at_rest: bool | None = None) -> str:
     """``mode=ro`` makes the files -wal and -shm beside a WAL database that has none; ``immutable`` makes nothing."""
     resting = _at_rest(_state(path)) if at_rest is None else at_rest
     return f"file:{quote(str(path))}?mode=ro" + ("&immutable=1" if resting else "")
@@ -159,16 +167,19 @@ def _at_rest(state: tuple[int, int, bool]) -> bool:
 # What is wrong with a query -------------------------------------------------------------
 
 
-def _refuse_unreadable(sql: str) -> None:
+def refuse_unreadable(sql: str, example: str = "SELECT head, relation, tail FROM kg_facts") -> None:
+    """Raise QueryError for what cannot be a query in any language."""
     if not sql.strip(" \t\r\n;"):
-        raise QueryError("The query is empty. Give one SELECT, such as: SELECT head, relation, tail FROM kg_facts")
+        raise QueryError(f"The query is empty. An example: {example}")
     if len(sql) > LONGEST:
         raise QueryError(f"The query has {len(sql):,} characters; at most {LONGEST:,} are read.")
-    if "\x00" in sql:
-        raise QueryError(f"The query has a NUL character at position {sql.index(chr(0)) + 1}; take it out.")
+    odd = _ODD.search(sql)
+    if odd is not None:
+        raise QueryError(f"The query has a character at position {odd.start() + 1} that is no text; take it out.")
 
 
-def _explained(reply: dict[str, str], seconds: float) -> str:
+def explained(reply: dict[str, str], seconds: float) -> str:
+    """What to say of the error in a reply."""
     kind = reply["error"]
     if kind == "time":
         took = f"{seconds:g} second{'' if seconds == 1 else 's'}"
@@ -177,6 +188,8 @@ def _explained(reply: dict[str, str], seconds: float) -> str:
         return "The query took more memory than it may and was ended. Narrow it, or select less."
     if kind == "denied":
         return _denied(reply["what"], reply["name"])
+    if kind == "cypher":
+        return f"The query cannot be run: {reply['message']}"
     return _sqlite_says(reply["message"])
 
 
@@ -185,7 +198,7 @@ def _denied(what: str, name: str) -> str:
         return f"{name} cannot be queried. {SEE}"
     if what == "function":
         return f"The function {name}() cannot be used in a query. {SEE}"
-    return "A query is one SELECT that only reads; this one does something else."
+    return "A query only reads; this one does something else."
 
 
 def _sqlite_says(message: str) -> str:
