@@ -35,8 +35,10 @@ if TYPE_CHECKING:
     from .extract.run import Options as ExtractOptions
     from .extract.run import Report as ExtractReport
     from .facts.template import Template
-    from .index.embed import Embedded
     from .graph.candidates import Linked
+    from .graph.metapath import Followed
+    from .graph.paths import Paths
+    from .index.embed import Embedded
     from .models import Caller
     from .routes.hits import Hit
     from .share.imports.options import ImportOptions
@@ -321,6 +323,43 @@ class KnowledgeBase:
         from .routes.search import search
 
         return search(self.connection, question, **options)
+
+    def paths(
+        self,
+        source: str,
+        target: str,
+        *,
+        via: str | None = None,
+        k: int = 3,
+        max_hops: int = 4,
+        relations: Sequence[str] | None = None,
+    ) -> Paths:
+        """The best paths of facts between two things, by name or #id (graph/paths.py says which are best).
+
+        ``via``: only over a third thing; ``relations``: only over these. Raises ValueError for a name that is unknown
+        or means several things, and for a relation that is not there.
+        """
+        from .graph.frontier import Within
+        from .graph.metapath_text import known
+        from .graph.named import meant
+        from .graph.paths import paths_via, shortest_paths
+
+        start, end = meant(self.connection, source).id, meant(self.connection, target).id
+        within = Within(frozenset(known(self.connection, relations))) if relations is not None else Within()
+        if via is None:
+            return shortest_paths(self.connection, [start], [end], k, max_hops, within=within)
+        return paths_via(self.connection, start, meant(self.connection, via).id, end, k, max_hops, within=within)
+
+    def follow(self, name: str, metapath: str | Sequence[str], **options: Any) -> Followed:
+        """Where a metapath such as ``^directed_by/starred_actors`` leads from one thing.
+
+        The options are those of graph/metapath.py. Raises ValueError for a name that is unknown or means several
+        things, and for a metapath that cannot be followed.
+        """
+        from .graph.metapath import follow
+        from .graph.named import meant
+
+        return follow(self.connection, [meant(self.connection, name).id], metapath, **options)
 
     def ask(
         self,

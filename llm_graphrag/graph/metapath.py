@@ -13,6 +13,7 @@ first walks, with a sentence for every hop. A walk never returns to where it beg
 from __future__ import annotations
 
 import json
+import math
 import sqlite3
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -79,15 +80,16 @@ def follow(
     *,
     simple: bool = False,
     prefixes: bool = False,
-    walks: int = 100,
+    walks: int | None = 100,
+    each: int | None = None,
     within: Within = EVERYTHING,
     limits: Limits = LIMITS,
 ) -> Followed:
     """Return where a metapath leads from each of some entities, with at most ``walks`` walks in all.
 
-    ``prefixes`` also gives the ends of every shorter beginning of it. ``within``: types are those of entities on the
-    way, relations those that ``*`` may take. Raises ValueError for an unknown id, or a metapath that is empty,
-    unreadable or names a relation that is not there.
+    ``each``: the most of one end, None for no limit. ``prefixes`` also gives the ends of every shorter beginning of it.
+    ``within``: types are those of entities on the way, relations those that ``*`` may take. Raises ValueError for an
+    unknown id, or a metapath that is empty, unreadable or names a relation that is not there.
     """
     ids = list(dict.fromkeys(sources))
     steps = resolved(connection, _parsed(metapath))
@@ -101,7 +103,7 @@ def follow(
             part = levels[:length]
             counts, of = (_simple if simple else _counted)(reader, start, part)
             found.append((start, length, counts, of))
-    return _followed(connection, steps, found, walks, within, reader)
+    return _followed(connection, steps, found, (walks, each), within, reader)
 
 
 def _parsed(metapath: str | Sequence[str] | Metapath) -> Metapath:
@@ -230,7 +232,7 @@ def _followed(
     connection: sqlite3.Connection,
     steps: Metapath,
     found: Sequence[tuple[int, int, Mapping[int, int], _Walks]],
-    limit: int,
+    limits: tuple[int | None, int | None],
     within: Within,
     reader: _Reader,
 ) -> Followed:
@@ -242,24 +244,27 @@ def _followed(
         listed = sorted(counts, key=lambda end: (-counts[end], nodes[end].name, end))
         walks += [(len(ends) + place, of(end)) for place, end in enumerate(listed)]
         ends += [End(nodes[start], nodes[end], length, counts[end]) for end in listed]
-    shown = _in_turn(walks, limit)
+    shown = _in_turn(walks, *limits)
     nodes |= nodes_of(connection, {id_ for _, (on, _) in shown for id_ in on} - nodes.keys())
     hops = hops_of(connection, {hop for _, (_, over) in shown for hop in over}, within.documents)
     paths = tuple(Path(tuple(nodes[id_] for id_ in on), tuple(hops[hop] for hop in over)) for _, (on, over) in shown)
     return Followed(steps, tuple(ends), paths, reader.truncated)
 
 
-def _in_turn(walks: Collection[tuple[int, Iterator[_Walk]]], limit: int) -> list[tuple[int, _Walk]]:
-    """The first ``limit`` walks, one of each end in turn, then put in the order of the ends."""
+def _in_turn(
+    walks: Collection[tuple[int, Iterator[_Walk]]], limit: int | None, each: int | None
+) -> list[tuple[int, _Walk]]:
+    """The first walks, one of each end in turn, then put in the order of the ends; None: no limit."""
     taken: list[tuple[int, _Walk]] = []
-    waiting = list(walks)
-    while waiting and len(taken) < limit:
+    most = math.inf if limit is None else limit
+    turn, waiting = 0, list(walks)
+    while waiting and len(taken) < most and (each is None or turn < each):
         still = []
         for place, of in waiting:
-            if len(taken) == limit:
+            if len(taken) == most:
                 break
             if (walk := next(of, None)) is not None:
                 taken.append((place, walk))
                 still.append((place, of))
-        waiting = still
+        turn, waiting = turn + 1, still
     return sorted(taken, key=lambda item: item[0])

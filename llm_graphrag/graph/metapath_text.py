@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from ..text.normalise import fold_identifier
 
-__all__ = ["Metapath", "Relation", "known_relations", "parse", "resolved", "written"]
+__all__ = ["Metapath", "Relation", "known", "known_relations", "parse", "resolved", "written"]
 
 MAX_STEPS = 12
 SPECIAL = frozenset('/|^*"\\')
@@ -121,23 +121,33 @@ def resolved(connection: sqlite3.Connection, metapath: Metapath) -> Metapath:
 
     Raises ValueError with the nearest names for one that it has not.
     """
-    known = known_relations(connection)
-    exact = set(known)
-    folded: dict[str, str] = {}
-    for name in known:
-        folded.setdefault(_folded(name), name)
+    names = list(dict.fromkeys(r.name for step in metapath for r in step if r.name is not None))
+    as_known = dict(zip(names, known(connection, names), strict=True))
 
     def resolve(relation: Relation) -> Relation:
-        if relation.name is None or relation.name in exact:
-            return relation
-        if (name := folded.get(_folded(relation.name))) is not None:
-            return Relation(name, relation.forward)
-        near = difflib.get_close_matches(_folded(relation.name), folded, n=3, cutoff=0.5)
-        hint = f" Did you mean {' or '.join(folded[key] for key in near)}?" if near else ""
-        has = f" It has: {', '.join(known[:20])}{', …' if len(known) > 20 else ''}." if known and not near else ""
-        raise ValueError(f"There is no relation {relation.name!r} in this file.{hint}{has}")
+        return relation if relation.name is None else Relation(as_known[relation.name], relation.forward)
 
     return tuple(tuple(dict.fromkeys(map(resolve, step))) for step in metapath)
+
+
+def known(connection: sqlite3.Connection, names: Sequence[str]) -> list[str]:
+    """The names of relations as the file writes them. Raises ValueError with the nearest names for one it has not."""
+    there = known_relations(connection)
+    exact = set(there)
+    folded: dict[str, str] = {}
+    for name in there:
+        folded.setdefault(_folded(name), name)
+    found = []
+    for name in names:
+        if name not in exact and _folded(name) not in folded:
+            near = difflib.get_close_matches(_folded(name), folded, n=3, cutoff=0.5)
+            hint = f" Did you mean {' or '.join(folded[key] for key in near)}?" if near else ""
+            listed = (
+                f" It has: {', '.join(there[:20])}{', …' if len(there) > 20 else ''}." if there and not near else ""
+            )
+            raise ValueError(f"There is no relation {name!r} in this file.{hint}{listed}")
+        found.append(name if name in exact else folded[_folded(name)])
+    return found
 
 
 def _folded(name: str) -> str:

@@ -17,6 +17,7 @@ can use it without llm.
 from __future__ import annotations
 
 import json
+import math
 import sqlite3
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
@@ -44,6 +45,7 @@ K = 3
 MAX_HOPS = 4
 CROWD = 50  # facts: what has fewer is never too common to tell anything
 CROWD_SHARE = 0.02  # of all entities
+LEGS = 10
 
 KEPT = """
     SELECT f.value, coalesce(e.merged_into, e.id)
@@ -105,11 +107,52 @@ def shortest_paths(
         for end in ends:
             ways, gave_up = best_ways(
                 start, end, frontier.neighbours, frontier.degrees,
-                k=k, max_hops=max_hops, hub=hub or float("inf"), hub_hops=hub_hops,
+                k=k, max_hops=max_hops, hub=hub or math.inf, hub_hops=hub_hops,
             )  # fmt: skip
             found += ways
             missed |= gave_up
     return Paths(_described(connection, sorted(found), frontier, within), frontier.truncated or missed)
+
+
+def paths_via(
+    connection: sqlite3.Connection,
+    source: int,
+    via: int,
+    target: int,
+    k: int = K,
+    max_hops: int = MAX_HOPS,
+    *,
+    within: Within = EVERYTHING,
+    limits: Limits | None = None,
+    hub_hops: int = 2,
+) -> Paths:
+    """Return the k best simple paths from source to target over a third entity, ``max_hops`` at most on each side.
+
+    The best ways to it are taken, and each goes on without what it has visited; so a path is missed only if its first
+    part is none of the ``LEGS`` best. Raises ValueError for an id that is none.
+    """
+    stands_for = kept(connection, {source, via, target})
+    start, middle, end = stands_for[source], stands_for[via], stands_for[target]
+    if middle in (start, end):
+        return shortest_paths(connection, [start], [end], k, max_hops, within=within, limits=limits, hub_hops=hub_hops)
+    frontier = Frontier(connection, within, limits, {start, middle, end})
+    frontier.join_hubs({start, middle, end})
+    hub = crowd(connection) if hub_hops else 0
+
+    def ways(a: int, b: int, wanted: int, avoid: Collection[int]) -> tuple[list[Way], bool]:
+        return best_ways(
+            a, b, frontier.neighbours, frontier.degrees,
+            k=wanted, max_hops=max_hops, hub=hub or math.inf, hub_hops=hub_hops, avoid=avoid,
+        )  # fmt: skip
+
+    legs, missed = ways(start, middle, max(k, LEGS), {end} - {start})
+    found: list[Way] = []
+    for leg in legs:
+        onward, gave_up = ways(middle, end, k, set(leg.nodes) - {middle, end})
+        found += [Way(leg.worth + way.worth, leg.cost + way.cost, leg.nodes + way.nodes[1:]) for way in onward]
+        missed |= gave_up
+    best = sorted(found)[:k]
+    return Paths(_described(connection, best, frontier, within), frontier.truncated or missed)
 
 
 def shortest_path(
@@ -139,7 +182,9 @@ def crowd(connection: sqlite3.Connection) -> int:
 
 
 def kept(connection: sqlite3.Connection, ids: Collection[int]) -> dict[int, int]:
-    """Id -> the entity that it stands for: itself, or what it is merged into. Raises ValueError for an id that is none.
+    """Return id -> the entity that it stands for: itself, or what it is merged into.
+
+    Raises ValueError for an id that is none.
     """
     found = dict(connection.execute(KEPT, {"nodes": json.dumps(sorted(ids))}).fetchall())
     for id_ in sorted(ids):

@@ -41,6 +41,7 @@ STEPS = 20_000  # of the best-first search for one length
 HUB = 1 << 40  # added to the cost of a node that is a hub
 FEW = 200  # nodes of a level whose degrees are looked up, to read rare ones first and to compare the two sides
 USUAL = 30  # degree that nodes of a larger level are taken to have
+NEVER = 1 << 30  # level of a node that is to be avoided
 UNIT = 1_000  # cost of a factor of two in degree; whole numbers, so that sums are exact
 
 
@@ -91,11 +92,13 @@ def best_ways(
     max_hops: int = 4,
     hub: float = math.inf,
     hub_hops: int = 2,
+    avoid: Collection[int] = (),
 ) -> tuple[list[Way], bool]:
     """Return the k best simple paths of at most ``max_hops`` hops, best first, and whether any may have been missed.
 
     Only a search that takes ``STEPS`` steps without finding k paths of one length misses any. A node with more than
     ``hub`` facts counts as ``hub_hops`` more hops, unless it is one of the ends. A node's way to itself has no hops.
+    What is to be avoided is on no path.
 
     >>> square = {1: [2, 3], 2: [1, 4], 3: [1, 4], 4: [2, 3]}
     >>> near, degrees = lambda nodes: square, lambda nodes: {n: 2 for n in nodes}
@@ -104,7 +107,8 @@ def best_ways(
     """
     if k < 1 or source == target:
         return [Way(0, 0, (source,))][:k] if k > 0 else [], False
-    near, far = _Side({source: 0}, [source]), _Side({target: 0}, [target])
+    shut = dict.fromkeys(avoid, NEVER)
+    near, far = _Side(shut | {source: 0}, [source]), _Side(shut | {target: 0}, [target])
     found: list[Way] = []
     met = missed = False
     for length in range(1, max_hops + 1):
@@ -205,7 +209,7 @@ def _layers(near: _Side, far: _Side, source: int, target: int) -> Steps:
     """The steps of walks from source to target whose hops are the two radii together, the ends only at the ends."""
     middle, length = near.radius, near.radius + far.radius
     few, many = sorted((near.level, far.level), key=len)
-    joint = [node for node in few if node in many]
+    joint = [node for node, level in few.items() if level < NEVER and node in many]
     if middle:
         joint = [node for node in joint if node != source]
     if far.radius:

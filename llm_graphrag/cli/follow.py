@@ -1,0 +1,87 @@
+"""``llm graphrag follow``: where a metapath leads."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from .options import database_option, errors_in_one_line, json_option, open_knowledge_base
+
+if TYPE_CHECKING:
+    from ..graph.metapath import Followed
+
+
+@click.command()
+@click.argument("name")
+@click.argument("metapath")
+@database_option
+@click.option("--simple", is_flag=True, help="Visit nothing twice.")
+@click.option("--prefixes", is_flag=True, help="Also show where each shorter beginning leads.")
+@click.option("--limit", type=click.IntRange(0), default=20, show_default=True, help="Ends shown; 0: all.")
+@json_option
+@errors_in_one_line
+def follow(name: str, metapath: str, database: Path, simple: bool, prefixes: bool, limit: int, as_json: bool) -> None:
+    """Follow relations from one thing, step by step, and show where they lead.
+
+    Steps are separated by /. A step is a relation, from the one that has it to the
+    other end; ^relation goes the other way; * is any relation, either way; a|b is
+    a choice. A relation with special letters stands in double quotes. Walks never
+    return to where they began. Ends come by the number of walks that lead to them,
+    each with one walk and the sentence for every hop. Exit status 1 if a name or
+    relation is unknown.
+
+    \b
+    Examples:
+      llm graphrag follow "Lena Holt" "^directed_by/starred_actors"
+      llm graphrag follow "Heron telescope" "has_part|uses/*" --simple --limit 5
+      llm graphrag follow "Night Train" directed_by/born_in --prefixes --json
+    """
+    with open_knowledge_base(database) as kb:
+        found = kb.follow(name, metapath, simple=simple, prefixes=prefixes, walks=limit or None, each=1)
+    if as_json:
+        _print_json(found, limit)
+    else:
+        _print(found, limit)
+
+
+def _print_json(found: Followed, limit: int) -> None:
+    from ..graph.metapath import written
+    from .path_printer import as_dict, entity_dict
+    from .search import dump
+
+    ends = [{"steps": end.steps, "walks": end.walks, **entity_dict(end.node)} for end in found.ends[: limit or None]]
+    value = {
+        "metapath": written(found.metapath),
+        "found": len(found.ends),
+        "ends": ends,
+        "walks": [as_dict(walk) for walk in found.walks],
+        "truncated": found.truncated,
+    }
+    click.echo(dump(value, indent=2))
+
+
+def _print(found: Followed, limit: int) -> None:
+    from ..graph.metapath import written
+    from .path_printer import print_path
+
+    if not found.ends:
+        click.echo(f"{written(found.metapath)} leads nowhere from there.")
+    shown = found.ends[: limit or None]
+    for number, (end, walk) in enumerate(zip(shown, found.walks, strict=True), 1):
+        if number == 1 or end.steps != shown[number - 2].steps:
+            _heading(found, end.steps)
+        print_path(walk, number, f"{end.walks:,} walks lead there" if end.walks > 1 else "")
+    if len(found.ends) > len(shown):
+        click.echo(f"… and {len(found.ends) - len(shown):,} more; --limit 0 shows all")
+    if found.truncated:
+        click.echo("Not everything was looked at: there is more than can be read in the time, so ends may be missing.")
+
+
+def _heading(found: Followed, steps: int) -> None:
+    """What the ends below are of, where the metapath is shown with its beginnings."""
+    from ..graph.metapath import written
+
+    if len({end.steps for end in found.ends}) > 1:
+        click.echo(f"{written(found.metapath[:steps])}:")

@@ -1,0 +1,67 @@
+"""``llm graphrag path``: how two things are connected."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from .options import database_option, errors_in_one_line, json_option, open_knowledge_base
+
+
+@click.command()
+@click.argument("source", metavar="A")
+@click.argument("target", metavar="B")
+@database_option
+@click.option("--via", metavar="C", help="Only paths over this third thing.")
+@click.option("-k", "--k", "k", type=click.IntRange(1, 100), default=3, show_default=True, help="How many paths.")
+@click.option(
+    "--max-hops",
+    type=click.IntRange(1, 8),
+    default=4,
+    show_default=True,
+    help="Longest path (of each part, with --via).",
+)
+@click.option(
+    "--relation", "relations", multiple=True, metavar="NAME", help="Only over this relation; may be repeated."
+)
+@json_option
+@errors_in_one_line
+def path(
+    source: str,
+    target: str,
+    database: Path,
+    via: str | None,
+    k: int,
+    max_hops: int,
+    relations: tuple[str, ...],
+    as_json: bool,
+) -> None:
+    """Show how two things are connected: the best paths of facts, each hop with its sentence.
+
+    A, B and C are names of entities, or #ID. Facts are followed in both directions;
+    ←written by— is one against its own. Short paths come first, then those over things
+    that few others are joined to: what joins everything, such as a change log, says
+    little. Exit status 1 if a name is unknown or means several things.
+
+    \b
+    Examples:
+      llm graphrag path "Heron telescope" "Ana Petrov"
+      llm graphrag path "Heron telescope" "Ana Petrov" --via "Kestrel Works" -k 1
+      llm graphrag path heron petrov --relation written_by --max-hops 6 --json
+    """
+    from .path_printer import as_dict, print_path
+
+    with open_knowledge_base(database) as kb:
+        found = kb.paths(source, target, via=via, k=k, max_hops=max_hops, relations=relations or None)
+    if as_json:
+        from .search import dump
+
+        click.echo(dump({"paths": [as_dict(one) for one in found.paths], "truncated": found.truncated}, indent=2))
+        return
+    for number, one in enumerate(found.paths, 1):
+        print_path(one, number)
+    if not found.paths:
+        click.echo(f"No path of up to {max_hops} {'hop' if max_hops == 1 else 'hops'}. --max-hops looks further.")
+    if found.truncated:
+        click.echo("Not everything was looked at: there is more than can be read in the time, so paths may be missing.")

@@ -1,0 +1,69 @@
+"""How paths are printed, as text and as JSON: the path on a line, below it the sentence for every hop."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from ..graph.hops import Evidence, Hop, Joined, Node
+    from ..graph.paths import Path
+
+QUOTE = 240
+
+__all__ = ["as_dict", "entity_dict", "print_path"]
+
+
+def print_path(path: Path, number: int, note: str = "") -> None:
+    """A path with its number, and for every hop the sentence and where it stands."""
+    from ..graph.verbalize import also_text, arrow, path_text
+
+    click.echo(f"{number:>2}. {click.style(path_text(path), bold=True)}" + (f"  ({note})" if note else ""))
+    for hop in path.hops:
+        click.echo(f"    {arrow(hop.by.relation, hop.by.forward)}  {_sentence(hop.evidence)}")
+        if hop.also:
+            click.echo(click.style(f"      also {also_text(hop.also)}", dim=True))
+
+
+def _sentence(evidence: Evidence | None) -> str:
+    from ..routes.snippets import visible
+
+    if evidence is None:
+        return "no sentence is kept for it; llm graphrag check says more"
+    quote = visible(evidence.quote).strip()
+    if len(quote) > QUOTE:
+        quote = quote[: QUOTE - 1].rstrip() + "…"
+    return f"{quote}  " + click.style(f"({visible(evidence.uri)}:{evidence.line})", fg="cyan")
+
+
+def as_dict(path: Path) -> dict[str, Any]:
+    """A path as JSON: text for reading, the rows for programs."""
+    from ..graph.verbalize import path_text
+
+    return {
+        "text": path_text(path),
+        "length": path.length,
+        "entities": [entity_dict(node) for node in path.nodes],
+        "hops": [_hop(hop) for hop in path.hops],
+    }
+
+
+def entity_dict(node: Node) -> dict[str, Any]:
+    return {"id": node.id, "name": node.name, "type": node.type}
+
+
+def _hop(hop: Hop) -> dict[str, Any]:
+    evidence = hop.evidence
+    return {
+        **_joined(hop.by),
+        "evidence": evidence and {
+            "quote": evidence.quote, "uri": evidence.uri, "line": evidence.line,
+            "chunk": evidence.chunk, "document": evidence.document, "origin": evidence.origin,
+        },
+        "also": [_joined(other) for other in hop.also],
+    }  # fmt: skip
+
+
+def _joined(by: Joined) -> dict[str, Any]:
+    return {"triple": by.triple, "relation": by.relation, "forward": by.forward, "statements": by.statements}

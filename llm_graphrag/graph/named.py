@@ -1,0 +1,62 @@
+"""The one entity that a person means by a name, or a message that says how to say it.
+
+A name is looked up by its key, among names before aliases. Where several entities share it, a
+type in brackets behind it tells them apart, ``Mercury (planet)``, and so does ``#12``, an id.
+"""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+
+from ..text.normalise import name_key
+from .hops import Node
+from .linker import nearest_names
+from .verbalize import shown
+
+__all__ = ["meant", "named"]
+
+MOST = 8  # entities listed that share a name
+
+BY_KEY = """
+    SELECT k.id, k.name, k.type, max(e.key = :key) AS own
+    FROM kg_aliases a CROSS JOIN kg_entities e ON e.id = a.entity
+    CROSS JOIN kg_entities k ON k.id = coalesce(e.merged_into, e.id)
+    WHERE a.key = :key GROUP BY k.id ORDER BY own DESC, k.id
+"""
+BY_ID = """
+    SELECT k.id, k.name, k.type FROM kg_entities e CROSS JOIN kg_entities k ON k.id = coalesce(e.merged_into, e.id)
+    WHERE e.id = :id
+"""
+_ID = re.compile(r"#(\d{1,18})")
+_TYPED = re.compile(r"(.+?)\s*\(([^()]*)\)\s*", re.DOTALL)
+
+
+def named(connection: sqlite3.Connection, name: str) -> list[Node]:
+    """Return the entities that a name may mean, by their own names before their other ones; by ``#id`` one at most."""
+    if by_id := _ID.fullmatch(name.strip()):
+        return [Node(*row) for row in connection.execute(BY_ID, {"id": int(by_id[1])})]
+    rows = connection.execute(BY_KEY, {"key": name_key(name)}).fetchall()
+    if rows:
+        own = [row for row in rows if row[3]]
+        return [Node(*row[:3]) for row in own or rows]
+    if typed := _TYPED.fullmatch(name):
+        return [node for node in named(connection, typed[1]) if name_key(node.type) == name_key(typed[2])]
+    return []
+
+
+def meant(connection: sqlite3.Connection, name: str) -> Node:
+    """Return the entity that a name means.
+
+    Raises ValueError, one line with the way out, if there is none or several.
+    """
+    found = named(connection, name)
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        near = nearest_names(connection, name, 3) if name.strip() else []
+        hint = f" Did you mean {' or '.join(map(shown, near))}?" if near else ""
+        raise ValueError(f"Nothing is called {shown(name)}.{hint}")
+    listed = ", ".join(f"{shown(node.name)} ({node.type or 'no type'}) #{node.id}" for node in found[:MOST])
+    more = f" and {len(found) - MOST} more" if len(found) > MOST else ""
+    raise ValueError(f"{shown(name)} may be any of {listed}{more}. Say which by its number, such as '#{found[0].id}'.")
