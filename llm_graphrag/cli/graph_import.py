@@ -23,6 +23,7 @@ from .options import (
 
 if TYPE_CHECKING:
     from ..share.imports.run import GraphImport
+    from ..share.imports.schema import Learnt
     from ..share.sidecar_import import Imported
     from ..sources.report import Remark
 
@@ -121,8 +122,23 @@ def _print_graph(done: GraphImport) -> None:
     click.echo(f"Files: {', '.join(parts)}; rows: {done.rows:,} imported, {len(done.skipped):,} skipped.")
     _remarks("Skipped", done.skipped)
     _remarks("Warning", done.warnings)
+    if done.schema is not None:
+        click.echo(_schema_line(done.schema))
+    if done.suggested:
+        click.echo(f"{done.suggested:,} pairs may be one, it says. Decide: llm graphrag merges list")
     kept = ", ".join(f"{done.totals[what]:,} {what}" for what in ("documents", "entities", "triples", "attributes"))
     click.echo(f"The knowledge base holds {kept}.")
+
+
+def _schema_line(learnt: Learnt) -> str:
+    """What the schema has got, and how to take it back."""
+    kinds = {"entity_type": "types", "relation": "relations", "attribute": "attributes"}
+    added = ", ".join(f"{len(learnt.added[kind]):,} {word}" for kind, word in kinds.items() if learnt.added[kind])
+    line = f"The schema is now version {learnt.version}: {added + ' added' if added else 'domains and ranges widened'}"
+    if learnt.left_out:
+        line += f"; {len(learnt.left_out):,} have no room or no usable name in it, and stay in the graph"
+    back = f"schema revert {learnt.version - 1}" if learnt.version > 1 else "import --no-schema"
+    return printable(f"{line}. See: llm graphrag schema show; not wanted: llm graphrag {back}")
 
 
 def _sidecars(sidecars: Path, database: Path, as_json: bool) -> None:

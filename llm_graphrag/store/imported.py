@@ -18,6 +18,7 @@ from ..text.normalise import name_key
 from ..text.tokens import count_tokens
 from . import changes
 from .chunks import text_hash
+from .evidence import release_chunks
 from .imported_names import End, ImportedNames
 from .settle import Settlement
 
@@ -29,8 +30,8 @@ DOCUMENT = "import"  # kind of the documents, and of their sources
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """What a row states. Positions are code points of the document; ``head_at`` and ``tail_at`` are where the names
-    stand as they are, -1 where they do not."""
+    """What a row states. Positions are code points of the document; ``head_span`` and ``tail_span`` are where the ends
+    are named, None where they are not."""
 
     kind: str  # triple, attribute, type, alias
     head: str
@@ -40,8 +41,8 @@ class Statement:
     tail_type: str
     start: int  # of the quote
     end: int
-    head_at: int = -1
-    tail_at: int = -1
+    head_span: tuple[int, int] | None = None
+    tail_span: tuple[int, int] | None = None
     confidence: float = 1.0
     detail: str = "{}"
 
@@ -55,6 +56,7 @@ class Piece:
     end: int
     line: int
     statements: list[Statement] = field(default_factory=list)
+    id: int | None = None  # of the chunk, if it is there already
 
 
 def put_pieces(
@@ -66,8 +68,13 @@ def put_pieces(
     pieces: Sequence[Piece],
     schema_version: int,
 ) -> None:
-    """Write new pieces of a document. The settlement has yet to be finished."""
-    ids = _put_chunks(connection, document, title, text, pieces)
+    """Write pieces of a document: new ones, and those whose rows are to be stated anew.
+
+    The settlement has yet to be finished; until then what is stated anew keeps the ids of its facts.
+    """
+    _unstate(connection, settlement, [piece.id for piece in pieces if piece.id is not None])
+    ids = {piece.seq: piece.id for piece in pieces if piece.id is not None}
+    ids |= _put_chunks(connection, document, title, text, [piece for piece in pieces if piece.id is None])
     keys: dict[str, str] = {}
     for piece in pieces:
         for s in piece.statements:
@@ -83,6 +90,16 @@ def put_pieces(
     facts.write()
     _put_mentions(connection, names, ids, pieces, keys)
     settlement.entities |= names.entities
+
+
+def _unstate(connection: sqlite3.Connection, settlement: Settlement, chunks: Sequence[int]) -> None:
+    """Take away what the rows of these chunks state."""
+    settlement.lost |= release_chunks(connection, chunks)
+    for table in ("kg_evidence", "kg_mentions"):
+        connection.executemany(
+            f"DELETE FROM {table} WHERE chunk = ? AND origin = 'import'",  # noqa: S608 - our own names
+            [[id_] for id_ in chunks],
+        )
 
 
 def _ends(pieces: Iterable[Piece], keys: Mapping[str, str]) -> list[End]:
@@ -246,16 +263,37 @@ def _put_mentions(
         chunk, offset = ids[piece.seq], piece.start
         seen: set[int] = set()
         for s in piece.statements:
-            for name, type_, at in ((s.head, s.head_type, s.head_at), (s.tail, s.tail_type, s.tail_at)):
-                entity = names.of(name, type_) if at >= 0 else None
-                if entity is not None and entity not in seen:
+            for name, type_, span in ((s.head, s.head_type, s.head_span), (s.tail, s.tail_type, s.tail_span)):
+                entity = None if span is None else names.of(name, type_)
+                if span is not None and entity is not None and entity not in seen:
                     seen.add(entity)
-                    start = at - offset
-                    rows.append((chunk, start, start + len(name), keys[name], entity))
+                    rows.append((chunk, span[0] - offset, span[1] - offset, keys[name], entity))
     connection.executemany(
         "INSERT OR IGNORE INTO kg_mentions(chunk, start, end, key, entity, origin) VALUES (?, ?, ?, ?, ?, 'import')",
         rows,
     )
+
+
+def states(piece: Piece) -> set[tuple[object, ...]]:
+    """What the rows of a piece state, comparable with ``stated_in``."""
+    return {
+        (s.kind, s.head, s.head_type, s.relation, s.tail, s.tail_type, s.start - piece.start, s.end - piece.start,
+         s.confidence, s.detail)
+        for s in piece.statements
+    }  # fmt: skip
+
+
+def stated_in(connection: sqlite3.Connection, document: int) -> dict[int, set[tuple[object, ...]]]:
+    """What is stored of the rows of a document, by chunk."""
+    found: dict[int, set[tuple[object, ...]]] = {}
+    for chunk, *stated in connection.execute(STATED, [document]):
+        found.setdefault(chunk, set()).add(tuple(stated))
+    return found
+
+
+STATED = """
+  SELECT v.chunk, v.kind, v.head, v.head_type, v.relation, v.tail, v.tail_type, v.start, v.end, v.confidence, v.detail
+  FROM kg_chunks c CROSS JOIN kg_evidence v ON v.chunk = c.id WHERE c.document = ? AND v.origin = 'import'"""
 
 
 def chunks_by_hash(connection: sqlite3.Connection, document: int) -> dict[str, list[sqlite3.Row]]:

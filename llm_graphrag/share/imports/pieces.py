@@ -54,11 +54,11 @@ def pieces(text: str, rows: Sequence[tuple[int, int]], statements: Sequence[Sequ
 
 def _within(statement: Statement, piece: Piece) -> Statement:
     """A statement whose quote ends with the chunk, and whose names stand in it or nowhere."""
-    places = [
-        at if piece.start <= at and at + len(name) <= piece.end else -1
-        for at, name in ((statement.head_at, statement.head), (statement.tail_at, statement.tail))
-    ]
-    return replace(statement, end=min(statement.end, piece.end), head_at=places[0], tail_at=places[1])
+    head, tail = (
+        span if span is not None and piece.start <= span[0] and span[1] <= piece.end else None
+        for span in (statement.head_span, statement.tail_span)
+    )
+    return replace(statement, end=min(statement.end, piece.end), head_span=head, tail_span=tail)
 
 
 def _spans(text: str, rows: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:

@@ -79,29 +79,28 @@ class Maker:
     def statements(self, cells: Mapping[str, str], span: Span) -> Iterator[Statement]:
         """What one row states. Raises RowError."""
         kind = self._kind(cells)
-        head, head_type, head_at, after = self._end(cells, "head", span, span.start)
+        head, head_type, head_span, after = self._end(cells, "head", span, span.start)
         confidence = _confidence(cells.get("confidence", ""))
         detail = _detail(cells)
         if kind == "entity":
-            yield from self.entity(head, head_type, span, head_at, confidence, detail)
+            yield from self.entity(head, head_type, span, head_span, confidence, detail)
             return
         if kind in ("type", "alias"):
-            yield from self._about(kind, head, head_type, cells, span, head_at, confidence, detail)
+            yield from self._about(kind, head, head_type, cells, span, head_span, confidence, detail)
             return
         relation = self.identifier(cells.get("relation", ""), "relation")
         if kind == "attribute":
             value = value_of(cells.get("tail", "") or cells.get("value", ""))
             if not value.strip():
                 raise RowError(f"the value of {relation} is empty")
-            start, end = _quoted(cells, span, span.find(value, after), len(value))
-            yield Statement(kind, head, head_type, relation, value, "", start, end, head_at, -1, confidence, detail)
+            place = _quoted(cells, span, span.find(value, after), len(value))
+            yield Statement(kind, head, head_type, relation, value, "", *place, head_span, None, confidence, detail)
             return
-        tail, tail_type, tail_at, _ = self._end(cells, "tail", span, after)
-        start, end = _quoted(cells, span, tail_at, len(tail))
-        yield Statement(
-            "triple", head, head_type, relation, tail, tail_type, start, end,
-            head_at, tail_at, confidence, detail,
-        )  # fmt: skip
+        tail, tail_type, tail_span, _ = self._end(cells, "tail", span, after)
+        at, to = tail_span or (-1, -1)
+        place = _quoted(cells, span, at, to - at)
+        ends = (head, head_type, relation, tail, tail_type)
+        yield Statement("triple", *ends, *place, head_span, tail_span, confidence, detail)
 
     def _kind(self, cells: Mapping[str, str]) -> str:
         kind = cells.get("kind", "").strip().lower()
@@ -118,16 +117,16 @@ class Maker:
         return any(folded(relation) == folded(name) for name in self.attributes)
 
     def entity(
-        self, name: str, type_: str, span: Span, at: int, confidence: float = 1.0, detail: str = "{}"
+        self, name: str, type_: str, span: Span, at: tuple[int, int] | None, confidence: float = 1.0, detail: str = "{}"
     ) -> Iterator[Statement]:
-        """That there is an entity: its type says so, else its name."""
-        start, end = span.quote(at, len(name))
+        """That there is an entity, which is named ``at``: its type says so, else its name."""
+        place = span.quote(*((at[0], at[1] - at[0]) if at else (-1, 0)))
         kind, relation, tail = ("type", IS_A, type_) if type_ else ("alias", ALSO_KNOWN_AS, name)
-        yield Statement(kind, name, type_, relation, tail, "", start, end, at, -1, confidence, detail)
+        yield Statement(kind, name, type_, relation, tail, "", *place, at, None, confidence, detail)
 
     def _about(
-        self, kind: str, head: str, head_type: str, cells: Mapping[str, str], span: Span, at: int, confidence: float,
-        detail: str,
+        self, kind: str, head: str, head_type: str, cells: Mapping[str, str], span: Span, at: tuple[int, int] | None,
+        confidence: float, detail: str,
     ) -> Iterator[Statement]:  # fmt: skip
         """A type, or another name."""
         if kind == "type":
@@ -135,21 +134,25 @@ class Maker:
             yield from self.entity(head, type_, span, at, confidence, detail)
             return
         alias = self.name(cells.get("tail", "") or cells.get("value", ""), "alias")
-        start, end = span.quote(span.find(alias), len(alias))
-        yield Statement("alias", head, head_type, ALSO_KNOWN_AS, alias, "", start, end, at, -1, confidence, detail)
+        place = span.quote(span.find(alias), len(alias))
+        yield Statement("alias", head, head_type, ALSO_KNOWN_AS, alias, "", *place, at, None, confidence, detail)
 
-    def _end(self, cells: Mapping[str, str], role: str, span: Span, at: int) -> tuple[str, str, int, int]:
-        """Name and type of an end, where the name stands, and where to go on looking."""
+    def _end(
+        self, cells: Mapping[str, str], role: str, span: Span, after: int
+    ) -> tuple[str, str, tuple[int, int] | None, int]:
+        """Name and type of an end, where it is named, and where to go on looking."""
         cell = cells.get(role, "")
         node = self.nodes.get(cell.strip()) if self.nodes else None
         type_ = cells.get(f"{role}_type", "").strip()
         if node is None:
-            name = self.name(cell, role)
+            name = written = self.name(cell, role)
         else:
-            name, type_ = node.name, type_ or node.type
-        found = span.find(name, at)
+            name, type_, written = node.name, type_ or node.type, cell.strip()
         type_ = self.identifier(type_, f"{role}_type") if type_ else ""
-        return name, type_, found, found + len(name) if found >= 0 else at
+        at = span.find(written, after)
+        if at < 0:
+            return name, type_, None, after
+        return name, type_, (at, at + len(written)), at + len(written)
 
     def name(self, cell: str, role: str) -> str:
         """A cell as a name. Raises RowError if it is none."""

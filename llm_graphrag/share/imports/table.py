@@ -17,7 +17,7 @@ from ...sources.rows.csv import separator
 __all__ = ["MAX_CELL", "Broken", "Row", "cut", "table_rows"]
 
 MAX_CELL = 4_000_000
-SAMPLE = 50
+SAMPLE = 100_000  # characters in which the separator is looked for; a cell of csv is at most a bit longer
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +44,8 @@ def cut(text: str, delimiter: str, is_tsv: bool) -> str:
     """The separator of a table: the one that was named, the tab of a TSV file, or the one that fits best."""
     if delimiter:
         return delimiter
-    head = text[:200_000].split("\n")[: 2 * SAMPLE]
-    return "\t" if is_tsv and "\t" in text[:200_000] else separator(head)
+    head = text[:SAMPLE]
+    return "\t" if is_tsv and "\t" in head else separator(head.split("\n"))
 
 
 def table_rows(text: str, delimiter: str) -> Iterator[Row | Broken]:

@@ -1,0 +1,157 @@
+"""Write an imported file into the knowledge base: its document, its chunks, and what its rows state.
+
+Writing goes in batches: what is new comes before what is gone, so that a fact that stays keeps its id. A document has
+no content hash until all of it is written: a run that is killed leaves a file that says that its import has to be done
+again, and the next import goes on from there.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import Any
+
+from ...facts.link_targets import link_key
+from ...sources.writer import Progress
+from ...store import changes, counts, history, imported, schema
+from ...store import chunks as chunk_store
+from ...store import documents as document_store
+from ...store.connection import SameFile, transaction
+from ...store.entities import Names
+from ...store.evidence import release_chunks
+from ...store.imported import Piece
+from ...store.settle import Settlement
+from .pieces import pieces
+from .reading import Reading
+
+__all__ = ["GraphWriter", "Known"]
+
+BATCH = 20_000  # statements
+GROUP = "-"  # of documents that have no entity: no note has a key that begins so
+MAX_SKIPPED = 1_000  # rows of a file that are listed by status
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """The document of a file, if it was imported before; ``reading`` names how it was read."""
+
+    id: int | None = None
+    content_hash: str = ""
+    reading: str = ""
+
+
+class GraphWriter:
+    """Writes the files of one run."""
+
+    def __init__(self, connection: sqlite3.Connection, now: str, progress: Progress) -> None:
+        self.connection, self.now, self.progress = connection, now, progress
+        self.settlement = Settlement(connection, Names(connection))
+        self.settlement.run = history.Run("import", now)
+        self._file = SameFile(connection)
+
+    def known(self, place: str) -> Known:
+        """What the file holds of an imported file."""
+        row = self.connection.execute(
+            """SELECT d.id, d.content_hash, d.reading FROM kg_sources s JOIN kg_documents d ON d.source = s.id
+               WHERE s.kind = 'import' AND s.root = ?""",
+            [place],
+        ).fetchone()
+        return Known() if row is None else Known(row["id"], row["content_hash"], row["reading"])
+
+    def write(self, reading: Reading, place: str, stamp: dict[str, Any], new: Known, private: bool) -> int:
+        """Bring the document of a file in step with its rows; returns its id."""
+        cut = pieces(reading.text, reading.rows, reading.statements)
+        id_, title = self._document(reading, place, stamp, new.reading, private)
+        self._pieces(id_, title, reading.text, cut)
+        with self._batch():
+            self.connection.execute("UPDATE kg_documents SET content_hash = ? WHERE id = ?", [new.content_hash, id_])
+        return id_
+
+    def _document(
+        self, reading: Reading, place: str, stamp: dict[str, Any], how: str, private: bool
+    ) -> tuple[int, str]:
+        """Id and title of the document, which has no content hash until all of it is written."""
+        connection, known = self.connection, self.known(place).id
+        with self._batch():
+            source = document_store.put_source(
+                connection, PurePosixPath(place).name, imported.DOCUMENT, place, "plain", {"file": place, **stamp},
+                self.now,
+            )  # fmt: skip
+            skipped = [(f"line {remark.line}", remark.message) for remark in reading.skipped[:MAX_SKIPPED]]
+            document_store.put_skipped(connection, source, skipped, self.now)
+            name = connection.execute("SELECT name FROM kg_sources WHERE id = ?", [source]).fetchone()[0]
+            document = document_store.Document(
+                uri=name, source=source, path=name, kind=imported.DOCUMENT, title=name, name=name,
+                name_key=link_key(name), content_hash="", reading=how, folder="", private=private,
+                length=len(reading.text),
+            )  # fmt: skip
+            id_ = document_store.put_document(connection, document, known, self.now)
+            connection.execute(
+                "UPDATE kg_documents SET group_key = ?, scanned = 1 WHERE id = ?", [GROUP + str(id_), id_]
+            )
+            changes.record(connection, "kg_documents", [id_], "insert" if known is None else "update")
+        return id_, name
+
+    def _pieces(self, document: int, title: str, text: str, cut: Sequence[Piece]) -> None:
+        """Chunks whose text is as it was stay; those whose rows state something else by now are stated anew."""
+        connection = self.connection
+        had = imported.chunks_by_hash(connection, document)
+        stated = imported.stated_in(connection, document) if had else {}
+        kept: list[tuple[Piece, int]] = []
+        todo: list[Piece] = []
+        for piece in cut:
+            same = had.get(chunk_store.text_hash(text[piece.start : piece.end]))
+            if same:
+                kept.append((piece, same.pop(0)["id"]))
+                piece.id = kept[-1][1]
+            if piece.id is None or imported.states(piece) != stated.get(piece.id, set()):
+                todo.append(piece)
+        gone = [row["id"] for rows in had.values() for row in rows]
+        version, done, total = schema.version(connection), 0, sum(len(piece.statements) for piece in todo)
+        batches = list(_batches(todo)) or [[]]
+        for number, batch in enumerate(batches):
+            self.progress("rows", done, total)
+            with self._batch():
+                if number == 0:
+                    imported.place_chunks(connection, kept)
+                imported.put_pieces(connection, self.settlement, document, title, text, batch, version)
+                if number == len(batches) - 1:
+                    self._remove(document, gone)
+            done += sum(len(piece.statements) for piece in batch)
+
+    def _remove(self, document: int, gone: list[int]) -> None:
+        """Delete chunks with what rests on them."""
+        connection = self.connection
+        if not gone:
+            return
+        self.settlement.lost |= release_chunks(connection, gone)
+        before = chunk_store.searchable(connection, document)
+        chunk_store.unindex(connection, {id_: before[id_] for id_ in gone})
+        connection.executemany("DELETE FROM kg_chunks WHERE id = ?", [[id_] for id_ in gone])
+        changes.record(connection, "kg_chunks", gone, "delete")
+
+    @contextmanager
+    def _batch(self) -> Iterator[None]:
+        """A transaction that settles before it commits. What was looked up is forgotten: others may have written."""
+        self.settlement.names.clear()
+        self._file.ensure()
+        with transaction(self.connection):
+            yield
+            self.settlement.finish()
+            counts.mark_stale(self.connection)
+
+
+def _batches(pieces: Sequence[Piece]) -> Iterator[list[Piece]]:
+    batch: list[Piece] = []
+    held = 0
+    for piece in pieces:
+        batch.append(piece)
+        held += 1 + len(piece.statements)
+        if held >= BATCH:
+            yield batch
+            batch, held = [], 0
+    if batch:
+        yield batch

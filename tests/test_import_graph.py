@@ -1,0 +1,479 @@
+"""Bringing one's own graph: tables, JSON lines and nodes as documents whose rows are their evidence."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import sqlite3
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from llm_graphrag.knowledge_base import KnowledgeBase
+from llm_graphrag.share.imports.options import ImportOptions
+from llm_graphrag.share.imports.run import GraphImport
+from llm_graphrag.store import history
+from tests.conftest import Run, Vault
+
+METAQA = Path(__file__).parents[2] / "shared" / "data" / "qa" / "metaqa" / "kb.tsv"
+
+
+def bring(kb: KnowledgeBase, *paths: Path, **options: object) -> GraphImport:
+    done = kb.import_graph(paths, ImportOptions(**options))  # type: ignore[arg-type]
+    assert kb.check() == []
+    return done
+
+
+def written(folder: Path, name: str, text: str | bytes) -> Path:
+    path = folder / name
+    path.write_bytes(text.encode("utf-8") if isinstance(text, str) else text)
+    return path
+
+
+def triples(kb: KnowledgeBase) -> set[tuple[str, ...]]:
+    rows = kb.connection.execute(
+        "SELECT head, head_type, relation, tail, tail_type FROM kg_facts WHERE kind = 'triple'"
+    )
+    return {tuple(row) for row in rows}
+
+
+def attributes(kb: KnowledgeBase) -> set[tuple[str, ...]]:
+    return {
+        tuple(row) for row in kb.connection.execute("SELECT head, relation, tail FROM kg_facts WHERE kind <> 'triple'")
+    }
+
+
+def ids(kb: KnowledgeBase) -> dict[str, list[int]]:
+    tables = ("kg_entities", "kg_triples", "kg_attributes", "kg_chunks", "kg_evidence")
+    return {table: [row[0] for row in kb.connection.execute(f"SELECT id FROM {table}")] for table in tables}
+
+
+def test_a_table_without_header(kb: KnowledgeBase, tmp_path: Path) -> None:
+    path = written(tmp_path, "kb.tsv", 'Jack Frost\twritten by\tMichael Cooney\n"Dundee" II\thas genre\tDrama\n')
+    done = bring(kb, path)
+    assert (done.files, done.rows, done.statements, done.skipped) == (1, 2, 2, [])
+    assert triples(kb) == {
+        ("Jack Frost", "", "written_by", "Michael Cooney", ""),
+        ('"Dundee" II', "", "has_genre", "Drama", ""),
+    }
+    [row] = kb.connection.execute("SELECT kind, entity, uri, title FROM kg_documents").fetchall()
+    assert tuple(row) == ("import", None, "kb.tsv", "kb.tsv")
+
+
+def test_every_row_is_its_own_evidence(kb: KnowledgeBase, tmp_path: Path) -> None:
+    rows = [f"film {n},made_by,person {n % 7}" for n in range(400)]
+    bring(kb, written(tmp_path, "films.csv", "head,relation,tail\n" + "\n".join(rows) + "\n"))
+    found = kb.connection.execute(
+        """SELECT v.quote, v.origin, c.line, c.text, v.start, h.name AS head FROM kg_evidence v
+           JOIN kg_chunks c ON c.id = v.chunk JOIN kg_entities h ON h.id = v.head_entity"""
+    ).fetchall()
+    assert {row["quote"] for row in found} == set(rows) and {row["origin"] for row in found} == {"import"}
+    for row in found:  # the line that is cited is the line of the file
+        assert rows[row["line"] + row["text"].count("\n", 0, row["start"]) - 2] == row["quote"]
+        assert row["quote"].startswith(row["head"] + ",")
+    assert kb.connection.execute("SELECT count(*) FROM kg_chunks").fetchone()[0] < 40
+    mentions = kb.connection.execute(
+        """SELECT DISTINCT substr(c.text, m.start + 1, m.end - m.start) = e.name FROM kg_mentions m
+           JOIN kg_chunks c ON c.id = m.chunk JOIN kg_entities e ON e.id = m.entity"""
+    ).fetchall()
+    assert [row[0] for row in mentions] == [1]
+
+
+def test_columns(kb: KnowledgeBase, tmp_path: Path) -> None:
+    text = (
+        "Source;Type;Target;source_type;target_type;confidence;sentence\n"
+        'Ada;wrote to;"Babbage; Charles";Person;Person;0.5;Ada wrote to him in 1842.\n'
+    )
+    bring(kb, written(tmp_path, "edges.csv", text))
+    assert triples(kb) == {("Ada", "person", "wrote_to", "Babbage; Charles", "person")}
+    [row] = kb.connection.execute("SELECT quote, confidence FROM kg_evidence").fetchall()
+    assert tuple(row) == ("Ada wrote to him in 1842.", 0.5)
+    [relation] = kb.schema.relations
+    assert (relation.name, relation.domain, relation.range) == ("wrote_to", ("person",), ("person",))
+    [version] = kb.connection.execute("SELECT actor, note FROM kg_schema_versions").fetchall()
+    assert tuple(version) == (history.who(), "told from edges.csv")
+
+
+def test_named_columns_and_numbers(kb: KnowledgeBase, tmp_path: Path) -> None:
+    path = written(tmp_path, "odd.csv", "when,who,what,whom\n1999,Ada,met,Ben\n")
+    bring(kb, path, head="who", relation="what", tail="whom")
+    assert triples(kb) == {("Ada", "", "met", "Ben", "")}
+    other = written(tmp_path, "odd2.csv", "1999,Ada,saw,Cem\n")
+    bring(kb, other, head="2", relation="3", tail="4")
+    assert triples(kb) == {("Ada", "", "met", "Ben", ""), ("Ada", "", "saw", "Cem", "")}
+    done = bring(kb, written(tmp_path, "odd3.csv", "1999,Ada,saw,Cem\n"), head="nobody")
+    assert "there is no column 'nobody'" in done.skipped[0].message and done.files == 0
+
+
+def test_attributes_are_values(kb: KnowledgeBase, tmp_path: Path) -> None:
+    text = "kind,head,relation,tail,value\nattribute,Ada,born,1815,\n,Ada,died,,1852\ntriple,Ada,knows,Ben,\n"
+    bring(kb, written(tmp_path, "facts.csv", text))
+    bring(kb, written(tmp_path, "years.tsv", "Jaws\trelease year\t1975\nJaws\tdirected by\tSpielberg\n"),
+          attributes=("Release Year",))  # fmt: skip
+    assert attributes(kb) == {("Ada", "born", "1815"), ("Ada", "died", "1852"), ("Jaws", "release_year", "1975")}
+    assert {row[3] for row in triples(kb)} == {"Ben", "Spielberg"}
+
+
+def test_json_lines(kb: KnowledgeBase, tmp_path: Path) -> None:
+    lines = [
+        {"subject": "Ada", "predicate": "knows", "object": "Ben", "subject_type": "person", "confidence": 0.25},
+        ["Ben", "likes", "Tea"],
+        {"head": "Tea", "kind": "attribute", "relation": "colour", "tail": "green\r\nor black\ud800"},
+    ]
+    text = "\n".join(json.dumps(line) for line in lines) + "\n{not json\n[1, 2]\n"
+    done = bring(kb, written(tmp_path, "facts.jsonl", text))
+    assert triples(kb) == {("Ada", "person", "knows", "Ben", ""), ("Ben", "", "likes", "Tea", "")}
+    assert attributes(kb) == {("Tea", "colour", "green\nor black?")}
+    assert [(remark.line, remark.message.split(":")[0]) for remark in done.skipped] == [
+        (4, "it is no JSON"),
+        (5, "it is neither a JSON object nor a list of head, relation and tail"),
+    ]
+
+
+def test_nodes_say_what_ids_stand_for(kb: KnowledgeBase, tmp_path: Path) -> None:
+    nodes = written(
+        tmp_path, "people.csv",
+        "id,name,type,aliases,born\np1,Ada Lovelace,Person;Writer,Countess;A. A. L.,1815\n"
+        "p2,John Smith,Person,,\np3,John Smith,Person,,\n",
+    )  # fmt: skip
+    edges = written(tmp_path, "edges.csv", "source,type,target\np1,knows,p2\np2,knows,p3\nBen,knows,p1\n")
+    bring(kb, edges, nodes=(nodes,))
+    assert triples(kb) == {
+        ("Ada Lovelace", "person", "knows", "John Smith (p2)", "person"),
+        ("John Smith (p2)", "person", "knows", "John Smith (p3)", "person"),
+        ("Ben", "", "knows", "Ada Lovelace", "person"),
+    }
+    assert attributes(kb) == {
+        ("Ada Lovelace", "id", "p1"), ("Ada Lovelace", "born", "1815"), ("Ada Lovelace", "also_a", "writer"),
+        ("John Smith (p2)", "id", "p2"), ("John Smith (p3)", "id", "p3"),
+    }  # fmt: skip
+    aliases = kb.connection.execute(
+        """SELECT a.name FROM kg_aliases a JOIN kg_entities e ON e.id = a.entity
+           WHERE e.name = 'Ada Lovelace' AND a.kind = 'alias' ORDER BY 1"""
+    )
+    assert [row[0] for row in aliases] == ["A. A. L.", "Countess"]
+    # another name for a node: the edges follow, and nothing else is touched
+    before = ids(kb)
+    written(tmp_path, "people.csv", nodes.read_text().replace("Ada Lovelace", "Ada King"))
+    done = bring(kb, edges, nodes=(nodes,))
+    assert done.files == 2 and ("Ben", "", "knows", "Ada King", "person") in triples(kb)
+    assert ids(kb)["kg_chunks"] != [] and len(ids(kb)["kg_entities"]) == len(before["kg_entities"])
+
+
+def test_again_changes_nothing(kb: KnowledgeBase, tmp_path: Path) -> None:
+    path = written(tmp_path, "kb.tsv", "".join(f"a{n}\tr\tb{n % 5}\n" for n in range(200)))
+    bring(kb, path)
+    before = list(kb.connection.iterdump())
+    done = bring(kb, path)
+    assert (done.files, done.unchanged) == (0, 1)
+    assert list(kb.connection.iterdump()) == before
+
+
+def test_a_changed_file_changes_what_changed(kb: KnowledgeBase, tmp_path: Path) -> None:
+    rows = [f"a{n}\tr\tb{n % 50}" for n in range(2_000)]
+    path = written(tmp_path, "kb.tsv", "\n".join(rows) + "\n")
+    bring(kb, path)
+    before = ids(kb)
+    rows[1_000] = "new\tr\tb1"  # a1000 → b0 goes, new → b1 comes
+    rows.insert(500, "another\tr\tb2")
+    written(tmp_path, "kb.tsv", "\n".join(rows) + "\n")
+    bring(kb, path)
+    after = ids(kb)
+    kept = {table: len(set(before[table]) & set(after[table])) for table in before}
+    assert kept["kg_triples"] == 1_999 and len(after["kg_triples"]) == 2_001
+    assert kept["kg_entities"] == len(before["kg_entities"]) - 1
+    assert kept["kg_chunks"] >= len(before["kg_chunks"]) - 6
+    [run] = kb.connection.execute("SELECT id FROM kg_runs ORDER BY id DESC LIMIT 1").fetchall()
+    log = kb.connection.execute("SELECT head, evidence_before, evidence FROM kg_fact_log WHERE run = ?", [run[0]])
+    assert sorted(map(tuple, log)) == [("a1000", 1, 0), ("another", 0, 1), ("new", 0, 1)]
+    # the same as if it had been so from the beginning
+    with KnowledgeBase.in_memory() as fresh:
+        bring(fresh, path)
+        assert triples(fresh) == triples(kb)
+        chunks = "SELECT seq, start, end, line, text FROM kg_chunks ORDER BY seq"
+        assert list(map(tuple, fresh.connection.execute(chunks))) == list(map(tuple, kb.connection.execute(chunks)))
+
+
+def test_removing_takes_the_facts_away(kb: KnowledgeBase, tmp_path: Path, vault: Vault) -> None:
+    kb.add([vault({"Ada.md": "Ada knows [[Ben]]."})])
+    before = {table: kb.connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0] for table in ids(kb)}
+    path = written(tmp_path, "kb.csv", "head,head_type,relation,tail\nBen,person,likes,Tea\nAda,,met,Ben\n")
+    bring(kb, path)
+    assert ("Ben", "person", "likes", "Tea", "") in triples(kb)
+    assert ("Ada", "", "links_to", "Ben", "person") in triples(kb)  # the link means the only Ben there is
+    assert kb.remove(["kb.csv"]) == ["kb.csv"]
+    assert kb.check() == []
+    after = {table: kb.connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0] for table in ids(kb)}
+    assert after == before and triples(kb) == {("Ada", "", "links_to", "Ben", "")}
+    assert [row[0] for row in kb.connection.execute("SELECT name FROM kg_sources")] == ["vault"]
+
+
+def test_arrival_order_does_not_matter(tmp_path: Path) -> None:
+    typed = written(tmp_path, "typed.csv", "head,head_type,relation,tail,tail_type\nMars,planet,near,Venus,planet\n")
+    plain = written(tmp_path, "plain.csv", "head,relation,tail\nMARS,has,Ice\nmars,is,Red\n")
+    note = written(tmp_path, "Venus.md", "Venus is seen near [[Mars]].\n")
+    found = []
+    for order in ([typed, plain, note], [note, plain, typed], [plain, note, typed]):
+        with KnowledgeBase.in_memory() as kb:
+            for path in order:
+                if path == note:
+                    kb.add([path])
+                else:
+                    bring(kb, path)
+            assert kb.check() == []
+            rows = kb.connection.execute("SELECT name, type, origin FROM kg_entities ORDER BY 1, 2")
+            mentions = kb.connection.execute(
+                "SELECT e.name, e.type, count(*) FROM kg_mentions m JOIN kg_entities e ON e.id = m.entity GROUP BY 1, 2"
+            )
+            found.append((triples(kb), [tuple(row) for row in rows], sorted(map(tuple, mentions))))
+    assert found[0] == found[1] == found[2]
+    assert ("Mars", "planet", "has", "Ice", "") in found[0][0]
+
+
+BAD = {
+    "head,relation,tail\nA,r\n": (2, "its tail is empty"),
+    "head,relation,tail\n,r,b\n": (2, "its head is empty"),
+    'head,relation,tail\n"\u200b ",r,b\n': (2, "its head is empty"),
+    "head,relation,tail\nA,->,b\n": (2, "its relation '->' holds no letter or digit"),
+    "head,relation,tail\nA,,b\n": (2, "its relation is empty"),
+    "head,relation,tail\nA,r,b,c\n": (2, "more cells than the header has"),
+    "head,relation,tail,confidence\nA,r,b,high\n": (2, "its confidence 'high' is no number from 0 to 1"),
+    "head,relation,tail,confidence\nA,r,b,nan\n": (2, "its confidence 'nan' is no number"),
+    "kind,head,relation,tail\nfact,A,r,b\n": (2, "its kind 'fact' is none of"),
+    'head,relation,tail\n"A,r,b\n': (2, "a quotation mark opens here and is never closed"),
+    f"head,relation,tail\n{'A' * 2001},r,b\n": (2, "its head has 2,001 characters"),
+    f"head,relation,tail\n{'A' * 4_000_001},r,b\n": (2, "field larger than field limit"),
+    "head,relation,tail,head_type\nA,r,b,!!\n": (2, "its head_type '!!' holds no letter or digit"),
+}
+
+
+@pytest.mark.parametrize("text", BAD, ids=[reason for _, reason in BAD.values()])
+def test_bad_rows_are_named_and_the_rest_is_imported(kb: KnowledgeBase, tmp_path: Path, text: str) -> None:
+    fine = "triple," * text.startswith("kind") + "Fine,works,Well\n"
+    done = bring(kb, written(tmp_path, "bad.csv", text + fine))
+    line, reason = BAD[text]
+    assert [(remark.path, remark.line) for remark in done.skipped] == [("bad.csv", line)]
+    assert reason in done.skipped[0].message
+    assert ("Fine", "", "works", "Well", "") in triples(kb)
+    [row] = kb.connection.execute("SELECT path, reason FROM kg_skipped").fetchall()
+    assert row["path"] == f"line {line}" and reason in row["reason"]
+
+
+def test_the_command_says_what_was_skipped(run: Run, tmp_path: Path) -> None:
+    path = written(tmp_path, "kb.csv", "head,relation,tail\nA,r,B\nA,\x1b[31mr\n")
+    result = run("import", path, exit_code=3)
+    assert "rows: 1 imported, 1 skipped" in result.stdout
+    assert "Skipped: kb.csv:3: its tail is empty" in result.stderr
+    assert "schema is now version 1: 1 types, 1 relations added" in result.stdout
+    again = json.loads(run("import", path, "--json").stdout)
+    assert (again["files"], again["unchanged"], again["skipped"]) == (0, 1, [])
+    assert "kb.csv/line 3" in run("status").stdout
+    assert run("check").stdout == "All is well.\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["nowhere.csv"], 1, "nowhere.csv is not there"),
+        ([], 2, "say what to read"),
+        (["graph.bin"], 1, "its name does not say its format; add --format"),
+        (["two.csv"], 3, "its rows have 2 columns; a triple needs three"),
+        (["kb.csv", "--delimiter", "ab"], 2, "--delimiter is one character"),
+        (["kb.csv", "--sidecars", "x"], 2, "--sidecars stands alone"),
+        (["kb.csv", "--encoding", "klingon"], 1, "is no encoding that Python knows"),
+        (["kb.csv", "--tail", "9"], 3, "there is no column '9'"),
+        (["--nodes", "two.csv"], 3, "a table of nodes needs a header with a column id or name"),
+    ],
+)
+def test_errors_are_one_line(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], code: int,
+                             message: str) -> None:  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    written(tmp_path, "graph.bin", b"a,b,c\n")
+    written(tmp_path, "two.csv", "Ada,Ben\n")
+    written(tmp_path, "kb.csv", "A,r,B\n")
+    result = run("import", *arguments, exit_code=code)
+    assert message in result.stderr and "Traceback" not in result.stderr
+
+
+def test_encodings_and_nul(kb: KnowledgeBase, tmp_path: Path) -> None:
+    text = "head;relation;tail\nÆsir;møtte;Jötunn\n"
+    for name, data in {
+        "bom.csv": b"\xef\xbb\xbf" + text.encode(),
+        "u16.csv": text.encode("utf-16"),
+        "crlf.csv": text.replace("\n", "\r\n").encode(),
+        "nul.csv": text.encode().replace(b"tail\n", b"tail\n\0").replace(b"Jo", b"\0Jo"),
+    }.items():
+        done = bring(kb, written(tmp_path, name, data))
+        assert (done.rows, done.skipped) == (1, []), name
+        assert ["1 NUL removed"] * (name == "nul.csv") == [w.message for w in done.warnings]
+    assert triples(kb) == {("Æsir", "", "møtte", "Jötunn", "")}
+    [evidence] = kb.connection.execute("SELECT evidence FROM kg_triples").fetchone()
+    assert evidence == 4
+    done = bring(kb, written(tmp_path, "cut.csv", text.encode("utf-16-le")[:-1]))
+    assert done.files == 0 and "add it with --encoding utf-16-le" in done.skipped[0].message
+    done = bring(kb, tmp_path / "cut.csv", encoding="utf-16-le")
+    assert done.rows == 1
+
+
+def test_a_large_cell(kb: KnowledgeBase, tmp_path: Path) -> None:
+    value = "word " * 200_000 + "end"
+    path = written(tmp_path, "large.csv", f'kind,head,relation,tail\nattribute,Ada,text,"{value}"\ntriple,Ada,r,Ben\n')
+    bring(kb, path)
+    assert attributes(kb) == {("Ada", "text", value)}
+    assert kb.connection.execute("SELECT max(length(quote)) FROM kg_evidence").fetchone()[0] <= 2_000
+    assert kb.connection.execute("SELECT max(length(text)) FROM kg_chunks").fetchone()[0] <= 8_000
+    assert triples(kb) == {("Ada", "", "r", "Ben", "")}
+
+
+def test_names_of_every_kind(kb: KnowledgeBase, tmp_path: Path) -> None:
+    names = [
+        "A → B",
+        "x\x1b[31mred",
+        "<b>bold</b>",
+        "100%",
+        "a/b\\c",
+        "=1+1",
+        '"quoted"',
+        "N" * 500,
+        "it's; a, test",
+        "東京",
+    ]
+    out = io.StringIO()
+    writer = csv.writer(out)
+    writer.writerow(["head", "relation", "tail"])
+    writer.writerows([name, "beside", names[place - 1]] for place, name in enumerate(names))
+    done = bring(kb, written(tmp_path, "names.csv", out.getvalue()))
+    assert done.rows == len(names)
+    stored = {row[0] for row in kb.connection.execute("SELECT name FROM kg_entities")}
+    assert stored == {name.replace("\x1b", "") for name in names}
+    assert len(triples(kb)) == len(names)
+
+
+def test_names_in_notes_are_found(kb: KnowledgeBase, tmp_path: Path, vault: Vault) -> None:
+    kb.add([vault({"diary.md": "Today I watched Jack Frost again."})])
+    bring(kb, written(tmp_path, "kb.tsv", "Jack Frost\thas genre\tHorror\n"))
+    row = kb.connection.execute(
+        """SELECT d.uri FROM kg_mentions m JOIN kg_entities e ON e.id = m.entity JOIN kg_chunks c ON c.id = m.chunk
+           JOIN kg_documents d ON d.id = c.document WHERE e.name = 'Jack Frost' AND m.origin = 'lexical'"""
+    ).fetchall()
+    assert [r[0] for r in row] == ["vault/diary.md"]
+
+
+def test_works_with_no_notes(run: Run, tmp_path: Path) -> None:
+    rows = "".join(f"Film {n}\tdirected by\tDirector {n // 3}\n" for n in range(90))
+    run("import", written(tmp_path, "films.tsv", rows))
+    assert "films.tsv:1" in run("search", "Film 12").stdout or "Film 12" in run("search", "Film 12").stdout
+    asked = json.loads(run("ask", "Who directed Film 12?", "--json").stdout)
+    assert any(fact["tail"] == "Director 4" for fact in asked["facts"])
+    assert "Director 4" in run("entity", "Film 12").stdout
+    run("rebuild")
+    assert run("check").stdout == "All is well.\n"
+    status = json.loads(run("status", "--json").stdout)
+    assert (status["totals"]["documents"], status["totals"]["triples"], status["stale"]) == (1, 90, [])
+    (tmp_path / "films.tsv").write_text(rows + "Film 99\tdirected by\tNobody\n")
+    assert json.loads(run("status", "--json").stdout)["stale"][0]["path"] == "films.tsv"
+
+
+def test_an_interrupted_import_is_told_and_goes_on(
+    kb: KnowledgeBase, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from llm_graphrag.share.imports import writing
+
+    path = written(tmp_path, "kb.tsv", "".join(f"a{n}\tr\tb{n % 5}\n" for n in range(3_000)))
+    monkeypatch.setattr(writing, "BATCH", 1_000)
+    seen = []
+
+    def stop(stage: str, done: int, total: int) -> None:
+        seen.append(stage)
+        if seen.count("rows") == 3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        kb.import_graph([path], ImportOptions(), stop)
+    assert any("import of kb.tsv was interrupted" in problem.message for problem in kb.check())
+    stored = kb.connection.execute("SELECT count(*) FROM kg_triples").fetchone()[0]
+    assert 0 < stored < 3_000
+    bring(kb, path)
+    assert len(triples(kb)) == 3_000
+
+
+def test_extraction_reads_no_rows(kb: KnowledgeBase, tmp_path: Path) -> None:
+    from llm_graphrag.store.extractions import pending
+
+    bring(kb, written(tmp_path, "kb.tsv", "a\tr\tb\n"))
+    assert pending(kb.connection) == []
+
+
+def test_no_schema(kb: KnowledgeBase, tmp_path: Path) -> None:
+    done = bring(kb, written(tmp_path, "kb.tsv", "a\tr\tb\n"), schema=False)
+    assert done.schema is None and kb.connection.execute("SELECT count(*) FROM kg_schema_versions").fetchone()[0] == 0
+
+
+def test_a_schema_is_added_to_and_widened_never_changed(kb: KnowledgeBase, tmp_path: Path) -> None:
+    from llm_graphrag.facts.template import load_template
+
+    template = load_template("general")
+    kb.use_schema(template, "me")
+    own = template.relations[0]
+    text = f"head,head_type,relation,tail,tail_type\nA,robot,{own.name},B,robot\nA,robot,charges,B,robot\n"
+    done = bring(kb, written(tmp_path, "one.csv", text))
+    assert done.schema is not None
+    assert done.schema.added == {"entity_type": ["robot"], "relation": ["charges"], "attribute": []}
+    assert kb.schema.resolve_relation(own.name) == own
+    bring(kb, written(tmp_path, "two.csv", "head,head_type,relation,tail,tail_type\nC,person,charges,B,robot\n"))
+    charges = kb.schema.resolve_relation("charges")
+    assert charges is not None and (charges.domain, charges.range) == (("robot", "person"), ("robot",))
+    assert bring(kb, written(tmp_path, "three.csv", text.replace("A,", "D,"))).schema is None
+
+
+def test_more_types_than_a_schema_holds(kb: KnowledgeBase, tmp_path: Path) -> None:
+    rows = "".join(f"a{n},rel {n},b\n" for n in range(130))
+    done = bring(kb, written(tmp_path, "many.csv", "head,relation,tail\n" + rows))
+    assert done.schema is not None
+    assert len(done.schema.added["relation"]) == 100 and len(done.schema.left_out) == 30
+    assert len(triples(kb)) == 130
+
+
+def test_rows_of_a_file_have_no_names_looked_for(kb: KnowledgeBase, tmp_path: Path, vault: Vault) -> None:
+    bring(kb, written(tmp_path, "kb.csv", "kind,head,relation,tail\nattribute,Ada,said,Ben was there\n"))
+    kb.add([vault({"Ben.md": "about Ben"})])
+    assert kb.check() == []
+    origins = Counter(row[0] for row in kb.connection.execute("SELECT origin FROM kg_mentions"))
+    assert origins["import"] == 1
+    document = kb.connection.execute(
+        "SELECT d.kind FROM kg_mentions m JOIN kg_chunks c ON c.id = m.chunk JOIN kg_documents d ON d.id = c.document"
+        " WHERE m.origin = 'lexical'"
+    )
+    assert {row[0] for row in document} <= {"note"}
+
+
+def test_merges_hold_for_imported_names(kb: KnowledgeBase, tmp_path: Path) -> None:
+    from llm_graphrag.review import merges
+
+    path = written(tmp_path, "kb.csv", "head,relation,tail\nA. Lovelace,wrote,Notes\nAda Lovelace,met,Babbage\n")
+    bring(kb, path)
+    merges.merge(kb.connection, kb.settings, "Ada Lovelace", "A. Lovelace", actor="me")
+    assert ("Ada Lovelace", "", "wrote", "Notes", "") in triples(kb)
+    written(tmp_path, "kb.csv", path.read_text() + "A. Lovelace,liked,Whist\n")
+    bring(kb, path)
+    assert ("Ada Lovelace", "", "liked", "Whist", "") in triples(kb)
+
+
+@pytest.mark.skipif(not METAQA.exists(), reason="needs ../shared/data")
+def test_metaqa_beginning(kb: KnowledgeBase, tmp_path: Path) -> None:
+    lines = METAQA.read_text("utf-8").split("\n")[:3_000]
+    bring(kb, written(tmp_path, "kb.tsv", "\n".join(lines) + "\n"))
+    rows = {tuple(line.split("\t")) for line in lines}
+    assert len(triples(kb)) == len({(h.lower(), r, t.lower()) for h, r, t in rows})
+    assert ("Jack Frost", "", "starred_actors", "Scott MacDonald", "") in triples(kb)
+
+
+def test_published_readers_need_no_import_code(tmp_path: Path) -> None:
+    """A file with an imported graph is opened by plain sqlite3."""
+    path = tmp_path / "kb.db"
+    with KnowledgeBase.open(path, create=True) as kb:
+        bring(kb, written(tmp_path, "kb.tsv", "a\tr\tb\n"))
+    rows = sqlite3.connect(path).execute("SELECT head, relation, tail, quote, uri FROM kg_facts").fetchall()
+    assert rows == [("a", "r", "b", "a\tr\tb", "kb.tsv")]
