@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
+from pathlib import Path
 
+import pytest
 from conftest import Vault
+from datasette_helpers import serve, shut
 from fake_reading import ASKING, give_schema
 from rows import entities, facts, natural, targets
 
+from datasette_graphrag.records import DocumentRef, EntityRef
+from datasette_graphrag.urls import Links
 from llm_graphrag.extract.commit import Committer
 from llm_graphrag.facts.llm.reading import ModelClaim, Reading
 from llm_graphrag.knowledge_base import KnowledgeBase
@@ -315,3 +321,51 @@ def test_064_paths_and_punctuation_are_four_notes(vault: Vault, kb: KnowledgeBas
     assert names == {"a/README", "b/README", "A B", "A-B", "y", "x-y"}
     assert suggested(kb).keys() <= {frozenset(("A B", "A-B"))}
     assert kb.check() == []
+
+
+# -- on the pages ----------------------------------------------------------------------------------
+
+
+@pytest.mark.datasette
+async def test_064_each_has_an_address_of_its_own(vault: Vault, tmp_path: Path) -> None:
+    folder = vault({"a/README.md": "one", "b/README.md": "two", "A B.md": "space", "A-B.md": "dash", "x/y.md": "deep",
+                    "x-y.md": "flat"})  # fmt: skip
+    path = tmp_path / "notes.db"
+    with KnowledgeBase.open(path, create=True) as kb:
+        kb.set(embedding_model="")
+        kb.add([folder])
+        rows = kb.connection.execute(
+            "SELECT d.id, d.uri, e.id, e.name FROM kg_documents d JOIN kg_entities e ON e.id = d.entity"
+        ).fetchall()
+    site = await serve(path)
+    links = Links(site, "notes")
+    seen = set()
+    for document, uri, entity, name in rows:
+        pages = []
+        for url in (links.document(DocumentRef(document, uri, ""), json=True),
+                    links.entity(EntityRef(entity, name, "", False), json=True)):  # fmt: skip
+            response = await site.client.get(url)
+            assert response.status_code == 200, url
+            pages.append(response.json())
+            seen.add(url)
+        assert (pages[0]["document"]["ref"]["uri"], pages[1]["entity"]["id"]) == (uri, entity)
+    assert len(seen) == 12
+    shut(site)
+
+
+@pytest.mark.datasette
+async def test_055_pages_isolate_names_and_quotes(vault: Vault, tmp_path: Path) -> None:
+    """What turns the direction of a name or a quote around turns nothing beside it around."""
+    path = tmp_path / "notes.db"
+    with KnowledgeBase.open(path, create=True) as kb:
+        kb.set(embedding_model="")
+        kb.add([vault({"n.md": "knows:: [[\u202eדנה\u202c]], [[سلمى]] and \u202eevil.\n"})])
+        id_ = kb.connection.execute("SELECT id FROM kg_entities WHERE name = 'דנה'").fetchone()[0]
+    site = await serve(path)
+    text = (await site.client.get(Links(site, "notes").entity(EntityRef(id_, "דנה", "", False)))).text
+    assert re.search(r"<h1[^>]*><bdi>דנה</bdi>", text)
+    turned = [line for line in text.splitlines() if "\u202e" in line]
+    assert len(turned) >= 2  # a quote, and a passage that names it
+    for line in turned:  # dir isolates, as <bdi> does
+        assert re.search(r'<(a|p)[^>]* dir="auto">[^\n]*\u202e[^\n]*</\1>', line), line
+    shut(site)
