@@ -48,7 +48,7 @@ def print_csv(rows: Rows) -> None:
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow([cleaned(column) for column in rows.columns])
     writer.writerows([cleaned(_text(cell)) for cell in row] for row in rows.rows)
-    click.echo(text.getvalue(), nl=False)
+    click.echo(text.getvalue(), nl=False, color=True)  # a file gets every character
     if rows.truncated:
         click.echo(_said(rows), err=True)
 

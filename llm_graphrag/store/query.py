@@ -179,7 +179,11 @@ def refuse_unreadable(sql: str, example: str = "SELECT head, relation, tail FROM
 
 
 def explained(reply: dict[str, str], seconds: float) -> str:
-    """What to say of the error in a reply."""
+    """What to say of the error in a reply, on one line that no terminal obeys."""
+    return "".join(c if c.isprintable() else " " for c in _explained(reply, seconds))
+
+
+def _explained(reply: dict[str, str], seconds: float) -> str:
     kind = reply["error"]
     if kind == "time":
         took = f"{seconds:g} second{'' if seconds == 1 else 's'}"
