@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import copy
 import hashlib
+import os
 import secrets
 import sqlite3
 from collections.abc import Callable
 from functools import lru_cache
 from importlib.resources import files
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
@@ -62,7 +64,7 @@ async def may_view(datasette: Datasette, actor: dict[str, Any] | None, database:
 
 async def may_review(datasette: Datasette, actor: dict[str, Any] | None, database: Database) -> bool:
     """Whether the actor may decide on proposals and merges: never where nothing can change, or without an id to log."""
-    if not database.is_mutable or database.is_memory or not database.path or not name_of(actor):
+    if not can_change(database) or not name_of(actor):
         return False
     if hasattr(datasette, "allowed"):
         from datasette.resources import DatabaseResource
@@ -70,6 +72,14 @@ async def may_review(datasette: Datasette, actor: dict[str, Any] | None, databas
         resource = DatabaseResource(database=database.name)
         return bool(await datasette.allowed(action=REVIEW, resource=resource, actor=actor))
     return bool(await datasette.permission_allowed(actor, REVIEW, resource=database.name, default=False))
+
+
+def can_change(database: Database) -> bool:
+    """Whether a database is a file that may be written to, with the folder around it."""
+    if not database.is_mutable or database.is_memory or not database.path:
+        return False
+    path = Path(database.path).absolute()
+    return os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
 
 
 def name_of(actor: dict[str, Any] | None) -> str:

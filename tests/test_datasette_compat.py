@@ -85,7 +85,7 @@ async def test_a_private_table_is_private_here_too(file: Path) -> None:
 
 @pytest.mark.parametrize("actor", [None, "root", "reviewer"])
 async def test_everybody_sees_pages_and_no_write_buttons(site: Datasette, actor: str | None) -> None:
-    """Case 122: review is not built yet, so there is nothing to press."""
+    """Case 122: nothing can be pressed but on the review page."""
     cookies = signed_in(site, actor) if actor else {}
     for page in PAGES:
         text = (await site.client.get(f"/light{page}", cookies=cookies)).text

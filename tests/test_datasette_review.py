@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import html
 import json
+import os
 import re
 import shutil
 import sqlite3
@@ -124,6 +125,21 @@ async def test_nothing_is_offered_or_done_on_an_immutable_database(file: Path) -
     assert (await site.client.get(REVIEW)).headers["cache-control"] == "max-age=5"
     assert file.read_bytes() == before
     shut(site)
+
+
+async def test_nothing_is_offered_for_a_file_that_may_not_be_written(
+    file: Path, site: Datasette, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rita = Person(site, "rita")
+    token, before = await rita.token(), content(file)
+    real = os.access
+    for locked in (file, file.parent):
+        monkeypatch.setattr(os, "access", lambda path, mode, locked=locked: Path(path) != locked and real(path, mode))
+        assert buttons((await rita.get(REVIEW)).text) == []
+        response = await rita.decide("approve", "1:open", token=token)
+        assert response.status_code == 403
+        assert "its file may not be written to" in response.text
+    assert content(file) == before
 
 
 async def test_a_private_database_is_private_here_too(file: Path) -> None:
@@ -446,7 +462,7 @@ async def test_a_double_click_decides_once_and_says_who_did(file: Path, site: Da
     text = html.unescape(again.text)
     assert "This has changed since you looked. Nothing was decided." in text
     assert re.search(r"<strong>approved</strong> by <bdi>rita</bdi>", text)
-    assert buttons(text) == ["undo", "undo"]  # of the card, and of the log
+    assert buttons(text) == ["undo"]
     assert len(rows(file, "SELECT 1 FROM kg_decisions")) == 1
 
 

@@ -67,8 +67,8 @@ def _check(connection: sqlite3.Connection, visit: Visit) -> None:
 
 
 def _why_not(request: Request, database: Database) -> str:
-    if not database.is_mutable:
-        return "This database cannot be changed: Datasette serves it as immutable."
+    if not compat.can_change(database):
+        return "This database cannot be changed here: it is immutable, or its file may not be written to."
     if not compat.name_of(request.actor):
         return "Sign in to decide: every decision is logged with the id of who takes it."
     return f"You may look, but not decide here: that takes the permission {compat.REVIEW}."
