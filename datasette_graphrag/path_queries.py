@@ -20,9 +20,10 @@ from .path_records import Also, Hop, Reached, Route, Start
 from .queries import entity_refs
 from .records import DocumentRef, Quote
 
-LEG = 6  # ways looked at on each side of the entity in between, for each that is wanted
+LEG = 12  # ways looked at on each side of the entity in between, beyond those that are wanted
 HUB_FACTS = 5_000  # read of one entity in each direction
-FACTS = 100_000  # read in all
+FACTS = 60_000  # read in all, for shortest paths
+STEPS = 20_000  # and along a metapath
 WALKS = 24  # along a metapath, shown
 WALKS_TRIED = 500  # of which those that lead to a given end are shown
 REACHED = 200
@@ -54,15 +55,15 @@ def shortest(
     if via is None or via in (source, target):
         found = _leg(connection, source, target, k, max_hops, seconds)
         return Found(_routes(connection, found.paths), found.truncated)
-    before = _leg(connection, source, via, k * LEG, max_hops, seconds / 2)
-    after = _leg(connection, via, target, k * LEG, max_hops, seconds / 2) if before.paths else before
+    before = _leg(connection, source, via, k + LEG, max_hops, seconds / 2)
+    after = _leg(connection, via, target, k + LEG, max_hops, seconds / 2) if before.paths else before
     joined = _joined(before.paths, after.paths, k) if before.paths else []
     return Found(_routes(connection, joined), before.truncated or after.truncated)
 
 
 def followed(connection: sqlite3.Connection, source: int, target: int | None, metapath: str, seconds: float) -> Found:
     """Where a metapath leads, or the walks along it that end at ``target``. Raises ValueError if it cannot be read."""
-    limits = graph_paths.Limits(triples=FACTS, seconds=seconds)
+    limits = graph_paths.Limits(triples=STEPS, seconds=seconds)
     most = WALKS if target is None else WALKS_TRIED
     found = graph_metapath.follow(connection, [source], metapath, walks=most, limits=limits)
     ends = [end for end in found.ends if target is None or end.node.id == target]

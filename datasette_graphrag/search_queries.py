@@ -51,7 +51,7 @@ _STARTING = """
   SELECT e.id, e.name, e.type, a.name AS alias, a.key, coalesce(n.n, 0) AS facts,
          EXISTS (SELECT 1 FROM kg_entities x WHERE x.key = e.key AND x.id <> e.id) AS shared
   FROM (SELECT * FROM kg_aliases WHERE key >= :key AND key < :end ORDER BY key LIMIT 200) a
-  JOIN kg_entities e ON e.id = a.entity LEFT JOIN kg_counts n ON n.kind = 'facts' AND n.item = e.id
+  JOIN kg_entities e ON e.id = a.entity LEFT JOIN kg_counts n ON n.kind = 'facts' AND n.item = +e.id
   WHERE e.merged_into IS NULL
   ORDER BY a.key <> :key, facts DESC, length(a.name), a.name, e.id"""
 

@@ -25,10 +25,14 @@
   };
   const fitted = (text, element, most) => {
     const points = [...text.replace(/\s+/gu, " ").trim()];
-    let shown = points.slice(0, 60);
-    if (shown.length === points.length && measure(shown.join(""), element) <= most) return shown.join("");
-    while (shown.length > 1 && measure(`${shown.join("")}…`, element) > most) shown = shown.slice(0, -1);
-    return `${shown.join("").trimEnd()}…`;
+    const cut = (length) => {
+      if (length >= points.length) return points.join("");
+      const front = Math.ceil(length * 0.6);
+      return `${points.slice(0, front).join("").trimEnd()}…${points.slice(points.length - length + front).join("").trimStart()}`;
+    };
+    let length = Math.min(points.length, 60);
+    while (length > 1 && measure(cut(length), element) > most) length -= 1;
+    return cut(length);
   };
 
   const draw = (figure) => {
@@ -43,7 +47,7 @@
     const under = make("g", {}, svg);
     const middle = make("g", {"aria-hidden": "true"}, svg);
     const over = make("g", {}, svg);
-    let width = 0, height = 0, view = {k: 1, x: 0, y: 0}, fit = 1, active = null, simulation = null;
+    let width = 0, height = 0, view = {kx: 1, ky: 1, x: 0, y: 0}, fit = view, active = null, simulation = null;
 
     for (const link of links) {
       link.line = make("path", {class: "link"}, under);
@@ -114,21 +118,23 @@
       whole();
     };
 
+    // The picture fills its stage: it may be drawn out in one direction up to twice as much as in the other.
     const whole = () => {
       const xs = nodes.map((node) => node.x), ys = nodes.map((node) => node.y);
       const [left, right, top, bottom] = [Math.min(...xs), Math.max(...xs), Math.min(...ys), Math.max(...ys)];
-      const beside = Math.min(width / 4, 70);
-      fit = Math.min(1.5, (width - 2 * (across() || !along ? beside : MARGIN)) / Math.max(1, right - left),
-        (height - 2 * MARGIN) / Math.max(1, bottom - top));
-      view = {k: fit, x: width / 2 - fit * (left + right) / 2, y: height / 2 - fit * (top + bottom) / 2};
+      const beside = across() ? Math.min(width / 5, 90) : MARGIN;
+      const kx = Math.min(1.5, (width - 2 * beside) / Math.max(1, right - left));
+      const ky = Math.min(1.5, (height - 2 * MARGIN) / Math.max(1, bottom - top));
+      fit = {kx: Math.min(kx, 2 * ky), ky: Math.min(ky, 2 * kx)};
+      view = {...fit, x: width / 2 - fit.kx * (left + right) / 2, y: height / 2 - fit.ky * (top + bottom) / 2};
       svg.classList.remove("closer");
       render();
     };
 
     const zoom = (factor, x = width / 2, y = height / 2) => {
-      const k = Math.min(Math.max(view.k * factor, fit / 2), fit * 8);
-      view = {k, x: x - (x - view.x) * k / view.k, y: y - (y - view.y) * k / view.k};
-      svg.classList.toggle("closer", view.k > fit * 1.01);
+      const by = Math.min(Math.max(factor, fit.kx / view.kx / 2), 8 * fit.kx / view.kx);
+      view = {kx: view.kx * by, ky: view.ky * by, x: x - (x - view.x) * by, y: y - (y - view.y) * by};
+      svg.classList.toggle("closer", view.kx > fit.kx * 1.01);
       render();
     };
 
@@ -138,7 +144,7 @@
       view.y += Math.min(Math.max(y, MARGIN), height - MARGIN) - y;
     };
 
-    const at = (node) => [view.x + view.k * node.x, view.y + view.k * node.y];
+    const at = (node) => [view.x + view.kx * node.x, view.y + view.ky * node.y];
 
     // What is seen --------------------------------------------------------------
 
@@ -261,8 +267,8 @@
       }
       const {node} = held;
       if (node) {
-        node.fx = node.x = held.at[0] + dx / view.k;
-        node.fy = node.y = held.at[1] + dy / view.k;
+        node.fx = node.x = held.at[0] + dx / view.kx;
+        node.fy = node.y = held.at[1] + dy / view.ky;
       } else {
         view.x = held.from.x + dx;
         view.y = held.from.y + dy;
