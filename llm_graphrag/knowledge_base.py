@@ -27,6 +27,7 @@ from .store.connection import KnowledgeBaseError, transaction
 
 if TYPE_CHECKING:
     from .answer.ask import Answer
+    from .answer.written_query import Written
     from .extract.asking import Reader
     from .extract.batch_export import Exported
     from .extract.batch_import import Imported as ImportedReplies
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from .index.embed import Embedded
     from .models import Caller
     from .routes.hits import Hit
+    from .share.exports.run import Exported as GraphExport
     from .share.imports.options import ImportOptions
     from .share.imports.run import GraphImport
     from .sources.ingest import Ingest, Options
@@ -48,6 +50,7 @@ if TYPE_CHECKING:
     from .sources.rows.open import RowOptions
     from .sources.writer import Progress
     from .store.check import Problem
+    from .store.query import Rows
 
 __all__ = ["KnowledgeBase", "KnowledgeBaseError"]
 
@@ -132,6 +135,15 @@ class KnowledgeBase:
         if done.files:
             done.warnings += [Remark("vectors", warning) for warning in self._embed_names(progress)]
         return done
+
+    def export_graph(self, out: str | Path, format: str = "", **options: Any) -> GraphExport:
+        """Write the graph as a file (csv, jsonl, graphml, ntriples, turtle, parquet) or folder (neo4j, ladybug).
+
+        share/exports/run.py has the options: overwrite, private, and the scope. Raises ExportError.
+        """
+        from .share.exports.run import export_graph
+
+        return export_graph(self.connection, Path(out).expanduser(), format, **options)
 
     def _follow(self, report: Report, progress: Progress | None) -> Report:
         """Weigh proposals anew and give what is new its vectors. The notes are in the file whatever becomes of this."""
@@ -360,6 +372,23 @@ class KnowledgeBase:
         from .graph.named import meant
 
         return follow(self.connection, [meant(self.connection, name).id], metapath, **options)
+
+    def query(self, query: str, *, cypher: bool = False, rows: int = 200, seconds: float = 1.0) -> Rows:
+        """The rows of one SELECT over the documented tables and views, or of one openCypher query.
+
+        It can change nothing, whatever it says. Raises QueryError if it cannot be run within these limits.
+        """
+        from .store.cypher import CypherQueries
+        from .store.query import Queries
+
+        with CypherQueries(self.path) if cypher else Queries(self.path) as queries:
+            return queries.run(query, rows=rows, seconds=seconds)
+
+    def answer_by_query(self, question: str, caller: Caller, **options: Any) -> Written:
+        """Have a model write a query for a question, and run it (answer/written_query.py has the options)."""
+        from .answer.written_query import answer_by_query
+
+        return answer_by_query(self.path, question, caller, **options)
 
     def ask(
         self,

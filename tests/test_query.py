@@ -60,6 +60,8 @@ def test_the_examples_on_the_page_about_the_file_run(path: Path) -> None:
     with Queries(path) as queries:
         for example in examples:
             queries.run(example)
+        for example in re.findall(r"```sql\n(.*?)```", (ROOT / "docs" / "query.md").read_text("utf-8"), re.DOTALL):
+            assert queries.run(example).columns == ("name",)
         assert queries.run(examples[2]).rows == (("Ana", "", 1),)  # full text
 
 

@@ -18,7 +18,7 @@ from .query_worker import cell
 __all__ = ["FACTS", "main"]
 
 FACTS = 300_000  # the most that are copied; 130,000 take 4 seconds and 220 MB
-ADDRESSES = 3 * 1024 * 1024 * 1024
+ADDRESSES = 2 * 1024 * 1024 * 1024
 MESSAGE = 300  # characters
 
 COUNT = "SELECT (SELECT count(*) FROM kg_triples) + (SELECT count(*) FROM kg_attributes)"
@@ -146,6 +146,8 @@ def said(error: Exception) -> dict[str, Any]:
         return {"error": "time"}
     if name == "ReadOnlyError":
         return {"error": "denied", "what": "action", "name": ""}
+    if "os error 24" in str(error):  # no descriptor left
+        return {"error": "denied", "what": "file", "name": ""}
     return {"error": "cypher", "message": " ".join(str(error).split())[:MESSAGE]}
 
 

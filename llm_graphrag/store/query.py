@@ -202,6 +202,8 @@ def _denied(what: str, name: str) -> str:
         return f"{name} cannot be queried. {SEE}"
     if what == "function":
         return f"The function {name}() cannot be used in a query. {SEE}"
+    if what == "file":
+        return "A query reads nothing but the graph; this one asks for a file."
     return "A query only reads; this one does something else."
 
 
