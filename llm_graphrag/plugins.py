@@ -9,10 +9,10 @@ from importlib import import_module
 import pluggy
 
 from . import hookspecs
-from .hookspecs import Converter, Linker, NameFinder
+from .hookspecs import Converter, Exporter, Linker, NameFinder, Reranker, Route
 
 #: Our own implementations of the hooks. By name, because the folders they stand in build on this module.
-OWN = ("facts.finders", "sources.converters")
+OWN = ("facts.finders", "sources.converters", "routes.registry", "share.exports.formats")
 
 
 @cache
@@ -48,6 +48,23 @@ def linkers() -> dict[str, Linker]:
     return found
 
 
+def routes() -> dict[str, Route]:
+    """Ways to find passages, by name; of two with one name the last installed is taken."""
+    found: dict[str, Route] = {}
+    manager().hook.register_routes(register=found.setdefault)
+    return found
+
+
+def reranker(name: str) -> Reranker:
+    """The reranker called ``name``. Raises ValueError listing those there are."""
+    found: dict[str, Reranker] = {}
+    manager().hook.register_rerankers(register=found.setdefault)
+    if name not in found:
+        listed = f"Installed are: {', '.join(sorted(found))}" if found else "None is installed."
+        raise ValueError(f"There is no reranker called {name!r}. {listed}")
+    return found[name]
+
+
 def converters() -> dict[str, Converter]:
     """Converters by extension, in lower case with the dot; of two for one extension the last installed is taken."""
     found: dict[str, Converter] = {}
@@ -57,4 +74,11 @@ def converters() -> dict[str, Converter]:
             found.setdefault(extension.lower(), converter)
 
     manager().hook.register_sources(register=register)
+    return found
+
+
+def exporters() -> dict[str, Exporter]:
+    """Formats of an export, by name; of two with one name the last installed is taken."""
+    found: dict[str, Exporter] = {}
+    manager().hook.register_exporters(register=found.setdefault)
     return found

@@ -19,7 +19,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from .bridges import Explained, bridges
-from .hits import Plan, Proposal
+from .hits import Plan, Proposal, Proposals
+from .involved import about
 from .registry import run
 from .terms import coverage
 from .weights import Weights, blend, namedness, weights_of
@@ -48,12 +49,11 @@ class Candidates:
     explained: Explained
 
 
-def fuse(
-    connection: sqlite3.Connection, plan: Plan, *, k: int = DEPTH, weights: Weights | None = None
-) -> list[Proposal]:
+def fuse(connection: sqlite3.Connection, plan: Plan, *, k: int = DEPTH, weights: Weights | None = None) -> Proposals:
     """Return the candidates, best first (equal scores by id), at least k if words find so many.
 
-    Each carries all of its signals.
+    Each carries all of its signals; the notes are those of the routes. A type filter holds for what is reached over
+    bridges too.
     """
     found = run(connection, plan, max(DEPTH, k))
     weight = blend(weights or weights_of(plan), namedness(plan))
@@ -66,7 +66,11 @@ def fuse(
     if plan.documents is not None:
         allowed = _in_scope(connection, [p.chunk for p in ranked], plan.documents)
         ranked = [p for p in ranked if p.chunk in allowed]
-    return ranked
+    notes = tuple(note for proposals in found.values() for note in proposals.notes)
+    if plan.involved is not None and not notes:
+        allowed = about(connection, [p.chunk for p in ranked], plan.involved)
+        ranked = [p for p in ranked if p.chunk in allowed]
+    return Proposals(ranked, notes)
 
 
 def first(found: Mapping[str, Sequence[Proposal]]) -> dict[int, float]:

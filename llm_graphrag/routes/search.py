@@ -11,15 +11,18 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ..graph.mentions import find_mentions
 from ..graph.view import count_chunks
 from ..text.fts import advanced_query
 from .fusion import fuse
-from .hits import Hit, Part, Plan, Proposal
+from .hits import Hit, Hits, Part, Plan, Proposal, Proposals
+from .involved import involved
 from .meaning import open_meaning
 from .passages import passages
+from .registry import run_named
 from .scope import scope
 from .snippets import snippet
 from .terms import read_terms
@@ -68,18 +71,30 @@ def search(
     since: str | None = None,
     advanced: bool = False,
     vectors: Vectors | bool = True,
-) -> list[Hit]:
+    routes: Sequence[str] = (),
+    types: Sequence[str] = (),
+    rerank: str | None = None,
+) -> Hits:
     """Return the k best passages for a question or a few words; none for a text without words (``HINT`` says so).
 
     ``where`` is an SQL condition over uri, title, folder, kind, added, updated and tag, to be taken from the user of
     this file only; ``tag`` and ``since`` narrow further. ``advanced`` gives AND, OR, NOT, parentheses, "phrases" and
-    prefix* a meaning. ``vectors``: whether to use those of the file, or them, opened before. Raises ValueError, one
-    sentence, for a condition, a date or an advanced query that is wrong, and for a model of the vectors that fails.
+    prefix* a meaning. ``vectors``: whether to use those of the file, or them, opened before. ``routes``: ask only
+    these, by name, in place of the usual ranking; ``types``: entity types, relations and attributes to look among
+    first; ``rerank``: what rates the facts of the route scoring. The ``notes`` of the hits say where that failed.
+    Raises ValueError, one sentence, for a condition, a date or an advanced query that is wrong, for a route or reranker
+    that is not there, and for a model of the vectors that fails.
     """
     plan = prepare(
         connection, question, where=where, tag=tag, since=since, advanced=advanced, vectors=vectors, models=True
     )
-    return show(connection, plan, rank(connection, plan, k), k)
+    wanted, unknown = involved(connection, types) if types else (None, ())
+    plan = replace(plan, involved=wanted, reranker=rerank)
+    if routes and plan.match is not None:
+        raise ValueError("An advanced query says itself what is to be found; leave --route out.")
+    ranked = rank(connection, plan, k, routes)
+    unknown_note = (f"No type, relation or attribute is called {', '.join(map(repr, unknown))}.",) if unknown else ()
+    return Hits(show(connection, plan, ranked, k, routes), (*unknown_note, *ranked.notes))
 
 
 def prepare(
@@ -110,15 +125,19 @@ def prepare(
     return Plan(question, terms, mentions, total, documents, match, meaning)
 
 
-def rank(connection: sqlite3.Connection, plan: Plan, k: int) -> list[Proposal]:
+def rank(connection: sqlite3.Connection, plan: Plan, k: int, routes: Sequence[str] = ()) -> Proposals:
     """Return the best passages of a plan with their scores, at least k if there are so many.
 
-    Equal scores are ordered by document and place, so that ids do not matter.
+    ``routes``: only of these, as they rank them. Equal scores are ordered by document and place, so that ids do not
+    matter.
     """
     k = max(0, min(k, MAX_HITS))
+    if routes:
+        return run_named(connection, plan, routes, k)
     if plan.match is not None:
-        return spread(connection, passages(connection, plan, k), 0.0)
-    return spread(connection, fuse(connection, plan, k=k), REPEATED)
+        return Proposals(spread(connection, passages(connection, plan, k), 0.0))
+    ranked = fuse(connection, plan, k=k)
+    return Proposals(spread(connection, ranked, REPEATED), ranked.notes)
 
 
 def spread(connection: sqlite3.Connection, ranked: Sequence[Proposal], repeated: float) -> list[Proposal]:
@@ -140,19 +159,26 @@ def spread(connection: sqlite3.Connection, ranked: Sequence[Proposal], repeated:
     return sorted(thinned, key=order)
 
 
-def show(connection: sqlite3.Connection, plan: Plan, ranked: Sequence[Proposal], k: int) -> list[Hit]:
-    """Return the first k as hits."""
+def show(
+    connection: sqlite3.Connection, plan: Plan, ranked: Sequence[Proposal], k: int, routes: Sequence[str] = ()
+) -> list[Hit]:
+    """Return the first k as hits; what added to a score is named by its route if ``routes`` ranked them."""
     first = ranked[: max(0, k)]
     rows = {row[0]: row for row in connection.execute(SHOWN, {"chunks": json.dumps([p.chunk for p in first])})}
     weights = {"words": 1.0} if plan.match is not None else blend(weights_of(plan), namedness(plan))
     weights["repeated"] = -REPEATED
+    several = len(set(routes)) > 1
     hits = []
     for p in first:
         chunk, document, uri, title, heading, line, text, table = rows[p.chunk]
-        parts = _parts({"words": p.score} if plan.match is not None else p.signals, weights)
-        shown = snippet(text, plan.terms, rows=bool(table))
-        score, reasons = round(p.score, 6), _reasons(parts)
-        hits.append(Hit(chunk, document, uri, title, heading, line, score, shown, reasons, parts))
+        shown, score = snippet(text, plan.terms, rows=bool(table)), round(p.score, 6)
+        if routes:
+            reasons = {n: round(share, 6) for n, share in p.signals.items()} if several else {routes[0]: score}
+            parts: tuple[Part, ...] = ()
+        else:
+            parts = _parts({"words": p.score} if plan.match is not None else p.signals, weights)
+            reasons = _reasons(parts)
+        hits.append(Hit(chunk, document, uri, title, heading, line, score, shown, reasons, parts, p.facts))
     return hits
 
 
@@ -162,7 +188,7 @@ def _parts(signals: Mapping[str, float], weights: Mapping[str, float]) -> tuple[
     return tuple(sorted((p for p in parts if p.added), key=lambda p: -p.added))
 
 
-def _reasons(parts: Sequence[Part]) -> Mapping[str, float]:
+def _reasons(parts: Sequence[Part]) -> dict[str, float]:
     """What each kind of signal added to the score, or took off."""
     reasons: dict[str, float] = {}
     for part in parts:
