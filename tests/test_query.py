@@ -276,7 +276,7 @@ def test_a_value_comes_back_as_it_is(run_one: Callable[[str], object], value: ob
 
 
 def test_a_row_in_words() -> None:
-    assert row_text(["relation", "head", "tail"], ["links_to", "A → B", "C"]) == "A → B —links to→ C"
+    assert row_text(["relation", "head", "tail"], ["links_to", "A → B", "C"]) == '"A → B" —links to→ C'
     assert row_text(["a", "b"], [None, None]) == ""
     assert row_text(["a"], [None]) == "nothing"
     assert row_text(["head", "relation", "tail"], ["A", "b", None]) == "head: A; relation: b"

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from ..routes.hits import Hit
 
 
+FACTS = 3  # shown of a passage
+
+
 @click.command()
 @click.argument("query", required=False)
 @database_option
@@ -29,6 +32,16 @@ if TYPE_CHECKING:
 @click.option("--since", metavar="DATE", help="Only documents updated on this day or later.")
 @click.option("--advanced", is_flag=True, help='AND, OR, NOT, parentheses, "phrases" and prefix* have a meaning.')
 @click.option("--no-vectors", is_flag=True, help="Compare words and names only, not meaning.")
+@click.option("--route", "routes", multiple=True, metavar="NAME", help="Ask only this route; repeatable.")
+@click.option(
+    "--type",
+    "types",
+    multiple=True,
+    metavar="NAME",
+    help="Only what is about this entity type, relation or attribute, where there is any; repeatable.",
+)
+@click.option("--no-type-filter", is_flag=True, help="Leave --type out, to compare.")
+@click.option("--rerank", metavar="NAME", help="Have an installed reranker rate the facts of the route scoring.")
 @click.option("--explain", is_flag=True, help="Show what each signal added to the score of each passage.")
 @click.option(
     "--batch",
@@ -46,6 +59,10 @@ def search(
     since: str | None,
     advanced: bool,
     no_vectors: bool,
+    routes: tuple[str, ...],
+    types: tuple[str, ...],
+    no_type_filter: bool,
+    rerank: str | None,
     explain: bool,
     batch: Path | None,
     as_json: bool,
@@ -53,9 +70,14 @@ def search(
     """Find the passages that fit a question, or a few words, best.
 
     A question goes three ways: to the passages whose words fit it, to those near it
-    in meaning, and through the graph from what it names. Punctuation is harmless; operators are words unless
-    --advanced is given. The columns of --where are uri, title, folder, kind, added,
-    updated and tag.
+    in meaning, and through the graph from what it names. Punctuation is harmless;
+    operators are words unless --advanced is given. The columns of --where are uri,
+    title, folder, kind, added, updated and tag.
+
+    With --route one way alone is taken, or several: passages (words), vectors
+    (meaning), entities (names), ppr (PageRank), scoring (the facts around what is
+    named that fit best), paths (what joins the things named), query (what the rows
+    of a SELECT speak of), and those of plugins.
 
     \b
     Examples:
@@ -64,6 +86,7 @@ def search(
       llm graphrag search '"silver coating" NOT lens*' --advanced
       llm graphrag search "budget" --where "folder like 'work/%'" --json
       llm graphrag search "Who repaired the harbour clock?" --explain -k 1
+      llm graphrag search "Who pays for the dome?" --route scoring --type employer
       llm graphrag search --batch questions.jsonl > hits.jsonl
     """
     if (query is None) == (batch is None):
@@ -71,7 +94,12 @@ def search(
     if explain and batch is not None:
         raise click.UsageError("--explain shows one query; leave --batch out.")
     options: dict[str, Any] = {"k": k, "where": where, "tag": tag, "since": since, "advanced": advanced}
-    options["vectors"] = not no_vectors
+    if rerank is not None and "scoring" not in routes:
+        raise click.UsageError("--rerank rates the facts of one route; add --route scoring.")
+    if explain and routes:
+        raise click.UsageError("--explain shows the usual ranking; leave --route out.")
+    options |= {"vectors": not no_vectors, "routes": routes, "rerank": rerank}
+    options["types"] = () if no_type_filter else types
     with open_knowledge_base(database) as kb:
         if batch is not None:
             sys.exit(_batch(kb.connection, batch, options))
@@ -81,6 +109,8 @@ def search(
         click.echo(dump([as_dict(hit) | (_explained(hit) if explain else {}) for hit in hits], indent=2))
     else:
         _print(query, hits, explain)
+    for note in hits.notes:
+        click.echo(note, err=True)
 
 
 def as_dict(hit: Hit) -> dict[str, Any]:
@@ -95,6 +125,7 @@ def as_dict(hit: Hit) -> dict[str, Any]:
         "snippet": "".join(text for text, _ in hit.snippet),
         "matched": list(dict.fromkeys(text for text, marked in hit.snippet if marked)),
         "reasons": dict(hit.reasons),
+        **({"facts": [asdict(fact) for fact in hit.facts]} if hit.facts else {}),
     }
 
 
@@ -121,6 +152,10 @@ def _print(query: str, hits: Sequence[Hit], explain: bool) -> None:
         heading = f"  {visible(hit.heading)}" if hit.heading else ""
         click.echo(f"{number:>2}. {place}{heading}")
         click.echo("    " + "".join(click.style(text, bold=True) if marked else text for text, marked in hit.snippet))
+        for fact in hit.facts[:FACTS]:
+            click.echo(click.style(f"    {fact.text}", dim=True))
+        if len(hit.facts) > FACTS:
+            click.echo(click.style(f"    … and {len(hit.facts) - FACTS:,} more facts", dim=True))
         if explain:
             _print_parts(hit)
 

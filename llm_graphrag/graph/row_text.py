@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from .verbalize import fact_text
+
 __all__ = ["row_text"]
 
 FACT = ("head", "relation", "tail")
@@ -22,7 +24,7 @@ def row_text(columns: Sequence[str], row: Sequence[Cell]) -> str:
     named = dict(zip(columns, row, strict=True))
     if not all(isinstance(named.get(column), str) for column in FACT):
         return _said(list(columns), row) if len(row) != 1 else _cell(row[0])
-    fact = f"{named['head']} —{str(named['relation']).replace('_', ' ')}→ {named['tail']}"
+    fact = fact_text(str(named["head"]), str(named["relation"]), [str(named["tail"])])
     rest = [(column, cell) for column, cell in zip(columns, row, strict=True) if column not in FACT]
     more = _said([column for column, _ in rest], [cell for _, cell in rest])
     return f"{fact} ({more})" if more else fact

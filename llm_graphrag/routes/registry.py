@@ -8,18 +8,19 @@ same file and question, and comes back in a second or two whatever the graph is 
 
 ``ROUTES`` are those that make up the ranking of every search, in the order in which they run.
 Bridges run last and more than once, from what fusion ranks first (``routes.fusion``), so they
-stand apart. ``scoring`` and ``paths`` find facts; they, and routes of plugins, are asked for by
-name: ``llm graphrag search --route scoring``.
+stand apart. ``scoring`` and ``paths`` find facts, and ``query`` takes a SELECT; they, and routes of
+plugins, are asked for by name: ``llm graphrag search --route scoring``.
 
-The type filter is applied here, to every route alike: it is asked for more than is wanted, and
-what is not about the types is left out. If nothing is left, the route runs without the filter,
+Scope and type filter are applied here, to every route alike: it is asked for more than is wanted,
+and what is not of the scope, or not about the types, is left out. If nothing is about the types, the route runs without them,
 and the proposals say so.
 """
 
 from __future__ import annotations
 
+import json
 import sqlite3
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 
 import pluggy
@@ -32,7 +33,7 @@ from .passages import passages
 from .ppr import ppr
 from .vectors import vectors
 
-__all__ = ["ROUTES", "Found", "Route", "all_routes", "ask", "run", "run_named"]
+__all__ = ["ROUTES", "Found", "Route", "all_routes", "ask", "in_scope", "run", "run_named"]
 
 Found = Mapping[str, Sequence[Proposal]]
 
@@ -56,11 +57,22 @@ def _paths(connection: sqlite3.Connection, plan: Plan, k: int, found: Found) -> 
     return paths(connection, plan, k, found)
 
 
+def _query(connection: sqlite3.Connection, plan: Plan, k: int, found: Found) -> list[Proposal]:
+    from .query import query
+
+    return query(connection, plan, k, found)
+
+
 #: Imported when they are asked for: what tells relations apart by their words need not be loaded for every search.
-BY_NAME: dict[str, Route] = {"scoring": _scoring, "paths": _paths}
+BY_NAME: dict[str, Route] = {"scoring": _scoring, "paths": _paths, "query": _query}
 
 MORE = 5  # times as many proposals are asked for, where a filter will leave some out
 HEAD = 10  # of reciprocal ranks, where several routes are asked
+
+IN_SCOPE = """
+    SELECT c.id FROM json_each(:chunks) f CROSS JOIN kg_chunks c ON c.id = f.value
+    WHERE c.document IN (SELECT value FROM json_each(:documents))
+"""
 
 hookimpl = pluggy.HookimplMarker("llm_graphrag")
 
@@ -79,26 +91,50 @@ def all_routes() -> dict[str, Route]:
 
 
 def ask(connection: sqlite3.Connection, plan: Plan, name: str, route: Route, k: int, found: Found) -> Proposals:
-    """Run one route, the type filter of the plan applied, unless that leaves nothing."""
-    if plan.involved is None:
-        return Proposals(route(connection, plan, k, found))
-    wanted = plan.involved
-    more = route(connection, plan, k * MORE, found)
-    allowed = about(connection, [p.chunk for p in more], wanted)
-    kept = [p for p in more if p.chunk in allowed][:k]
-    if kept:
-        return Proposals(kept)
-    unfiltered = route(connection, replace(plan, involved=None), k, found)
-    note = f"Route {name} found nothing of the types asked for; it ran without them."
-    return Proposals(unfiltered, (note,) if unfiltered else ())
+    """Run one route within the scope of the plan, its type filter applied, unless that leaves nothing."""
+    if plan.documents is None:
+        return _typed(connection, plan, name, route, k, found)
+
+    def scoped(connection: sqlite3.Connection, plan: Plan, k: int, found: Found) -> list[Proposal]:
+        more = route(connection, plan, k * MORE, found)
+        allowed = in_scope(connection, [p.chunk for p in more], plan.documents or ())
+        return Proposals([p for p in more if p.chunk in allowed][:k], _notes(more))
+
+    return _typed(connection, plan, name, scoped, k, found)
+
+
+def _typed(connection: sqlite3.Connection, plan: Plan, name: str, route: Route, k: int, found: Found) -> Proposals:
+    if plan.involved is not None:
+        more = route(connection, plan, k * MORE, found)
+        allowed = about(connection, [p.chunk for p in more], plan.involved)
+        if kept := [p for p in more if p.chunk in allowed][:k]:
+            return Proposals(kept, _notes(more))
+    given = route(connection, replace(plan, involved=None), k, found)
+    notes = _notes(given)
+    if plan.involved is not None and given:
+        notes += (f"Route {name} found nothing of the types asked for; it ran without them.",)
+    return Proposals(given, notes)
+
+
+def _notes(proposals: Sequence[Proposal]) -> tuple[str, ...]:
+    return proposals.notes if isinstance(proposals, Proposals) else ()
 
 
 def run(connection: sqlite3.Connection, plan: Plan, k: int) -> dict[str, Proposals]:
-    """Run the routes of every search; returns name -> proposals."""
+    """Run the routes of every search; returns name -> proposals.
+
+    What is out of scope may be among them: it can lead to what is in it, and is left out at the end (``routes.fusion``).
+    """
     found: dict[str, Proposals] = {}
     for name, route in ROUTES.items():
-        found[name] = ask(connection, plan, name, route, k, found)
+        found[name] = _typed(connection, plan, name, route, k, found)
     return found
+
+
+def in_scope(connection: sqlite3.Connection, chunks: Sequence[int], documents: Collection[int]) -> set[int]:
+    """Those of some chunks that are of some documents."""
+    values = {"chunks": json.dumps(chunks), "documents": json.dumps(sorted(documents))}
+    return {row[0] for row in connection.execute(IN_SCOPE, values)}
 
 
 def run_named(connection: sqlite3.Connection, plan: Plan, names: Sequence[str], k: int) -> Proposals:
