@@ -21,7 +21,7 @@ COMMANDS = {
     "contradictions": ("contradictions", "contradictions", "Show what notes say that cannot all be so."),
     "embed": ("embed", "embed", "Make vectors, or change the model that makes them."),
     "entity": ("entity", "entity", "Show what is known of one entity."),
-    "export": ("export", "export", "Write facts as text files beside the notes."),
+    "export": ("export", "export", "Write the graph as a file, or facts beside the notes."),
     "extract": ("extract", "extract", "Have a model read the notes, within a schema and a budget."),
     "follow": ("follow", "follow", "Follow relations from one thing, step by step."),
     "forget": ("remove", "forget", "Delete an entity with its mentions and facts."),

@@ -27,6 +27,16 @@ FOLDER = click.Path(path_type=Path)
 
 
 @click.command()
+@click.argument("out", required=False, type=FOLDER)
+@click.option("--format", "format_", default="", metavar="NAME", help="Of OUT; by its name if not given.")
+@click.option("--overwrite", is_flag=True, help="Replace OUT if it is there.")
+@click.option("--where", metavar="SQL", help="Only what documents state that meet this SQL condition.")
+@click.option("--tag", help="Only what documents with this tag state.")
+@click.option("--since", metavar="DATE", help="Only what documents state that were updated on this day or later.")
+@click.option("--relation", multiple=True, metavar="NAME", help="Only facts of this relation or attribute.")
+@click.option(
+    "--type", "type_", multiple=True, metavar="NAME", help="Only entities of this type, and facts among them."
+)
 @click.option(
     "--sidecars", type=FOLDER, metavar="DIR", help="Write one text file a note into this folder, with its facts."
 )
@@ -37,24 +47,59 @@ FOLDER = click.Path(path_type=Path)
 @database_option
 @json_option
 @errors_in_one_line
-def export(sidecars: Path | None, everything: bool, without_private: bool, database: Path, as_json: bool) -> None:
-    """Write what a model or a person stated as text files, to be committed with the notes.
+def export(
+    out: Path | None,
+    format_: str,
+    overwrite: bool,
+    where: str | None,
+    tag: str | None,
+    since: str | None,
+    relation: tuple[str, ...],
+    type_: tuple[str, ...],
+    sidecars: Path | None,
+    everything: bool,
+    without_private: bool,
+    database: Path,
+    as_json: bool,
+) -> None:
+    """Write the graph as a file, or facts as text files beside the notes.
 
-    Each note that has such facts gets a file NOTE.facts.toml: heads, relations,
-    tails, quotes and lines, and which passages a model has read. llm graphrag import
-    brings them back into any knowledge base with the same notes, so nothing is paid
-    for twice. Files that are right already are not touched, files of ours that no
-    note needs any more are deleted.
+    OUT holds entities with their types and other names, attributes, and triples,
+    each with how often it is stated and its best quote. Its format is csv, jsonl,
+    graphml, ntriples, turtle or parquet (with the extra "parquet"), or neo4j or
+    ladybug, folders for their bulk loaders. The same graph always gives the same
+    file. llm graphrag import reads csv, jsonl, ntriples and turtle back.
+
+    With --sidecars, each note that has facts of a model or a person gets a file
+    NOTE.facts.toml to be committed with the notes: heads, relations, tails, quotes
+    and lines, and which passages a model has read. llm graphrag import brings them
+    back into any knowledge base with the same notes, so nothing is paid for twice.
+    Files that are right already are not touched, files of ours that no note needs
+    any more are deleted.
 
     \b
     Examples:
+      llm graphrag export graph.csv
+      llm graphrag export people.graphml --type person --overwrite
+      llm graphrag export public.ttl --without-private
+      llm graphrag export work.jsonl --where "folder like 'work/%'"
+      llm graphrag export neo4j/ --format neo4j
       llm graphrag export --sidecars ~/notes/.facts
-      llm graphrag export --sidecars facts --without-private
     """
+    if out is not None:
+        if sidecars is not None or everything:
+            raise click.UsageError("--sidecars and --all go without OUT")
+        from .graph_export import export_graph
+
+        scope = {"where": where, "tag": tag, "since": since, "relations": relation, "types": type_}
+        export_graph(database, out, format_, overwrite, not without_private, scope, as_json)
+        return
+    _only_sidecars({"--format": format_, "--overwrite": overwrite, "--where": where, "--tag": tag, "--since": since,
+                    "--relation": relation, "--type": type_})  # fmt: skip
     from ..share.sidecars import export_sidecars
 
     if sidecars is None:
-        raise click.UsageError("say what to write, and where: --sidecars DIR")
+        raise click.UsageError("say what to write, and where: OUT, or --sidecars DIR")
     with open_knowledge_base(database) as kb:
         done = export_sidecars(kb.connection, sidecars, everything=everything, private=not without_private)
     if as_json:
@@ -67,6 +112,12 @@ def export(sidecars: Path | None, everything: bool, without_private: bool, datab
             click.echo(f"{done.private:,} are of private notes; --without-private leaves them out.")
     if done.skipped:
         sys.exit(EXIT_SKIPPED)
+
+
+def _only_sidecars(given: dict[str, object]) -> None:
+    for option, value in given.items():
+        if value:
+            raise click.UsageError(f"{option} is about the file OUT; name it")
 
 
 def _remarks(skipped: list[Remark]) -> None:

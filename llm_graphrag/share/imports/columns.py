@@ -20,7 +20,9 @@ TRIPLES = {
     "confidence": ("confidence", "score"),
     "quote": ("quote", "sentence"),
     "source": ("source", "uri", "document", "provenance"),
-    "detail": ("detail",),
+    "language": ("language", "lang"),
+    "datatype": ("datatype",),
+    "evidence": ("evidence",),  # counted, not read
 }
 
 NODES = {

@@ -33,6 +33,7 @@ RDF_TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
 NAMES = ("http://www.w3.org/2000/01/rdf-schema#label", "http://www.w3.org/2004/02/skos/core#prefLabel")
 LABELS = (*NAMES, "http://xmlns.com/foaf/0.1/name", "http://schema.org/name", "https://schema.org/name")
 OTHER_NAMES = ("http://www.w3.org/2004/02/skos/core#altLabel", *NAMES)
+MAIN_TYPE = f"{MINTED}main_type"  # of an entity with several, in what an export wrote
 OWL_SAME_AS = "http://www.w3.org/2002/07/owl#sameAs"
 NO_KINDS = ("http://www.w3.org/2002/07/owl#", "http://www.w3.org/2000/01/rdf-schema#")  # owl:Thing says nothing
 XSD_STRING = "http://www.w3.org/2001/XMLSchema#string"
@@ -176,10 +177,13 @@ def _names(triples: Sequence[_Triple], file: str, vocabulary: Vocabulary) -> dic
     terms: dict[_Term, None] = {}
     types: dict[_Term, list[str]] = {}
     labels: dict[_Term, list[tuple[int, bool, str, str]]] = {}
+    main: dict[_Term, str] = {}
     for triple in triples:
         terms[triple.subject] = None
         if triple.predicate == RDF_TYPE and triple.object.kind == "iri":
             types.setdefault(triple.subject, []).append(triple.object.text)
+        elif triple.predicate == MAIN_TYPE:
+            main[triple.subject] = triple.object.text
         elif triple.object.kind != "literal":
             terms[triple.object] = None
         elif triple.predicate in LABELS and _usable(triple.object.text):
@@ -192,7 +196,7 @@ def _names(triples: Sequence[_Triple], file: str, vocabulary: Vocabulary) -> dic
         else:
             name = clean_name(last_part(term.text)) if term.kind == "iri" else f"_:{term.text} ({file})"
         name = name if _usable(name) else term.text[:MAX_NAME]
-        kinds = sorted(types.get(term, ()), key=lambda iri: (iri.startswith(NO_KINDS), iri))
+        kinds = sorted(types.get(term, ()), key=lambda iri: (iri != main.get(term), iri.startswith(NO_KINDS), iri))
         named[term] = Node(name, vocabulary.identifier("type", kinds[0]) if kinds else "")
     return _apart(named)
 
@@ -221,6 +225,8 @@ def _statements(
     head, place = names[subject], (triple.start, min(triple.end, triple.start + MAX_QUOTE))
     head_span = _span(text, subject, *place)
     yield from _iri(subject, head, place, told)
+    if triple.predicate == MAIN_TYPE:
+        return
     if triple.predicate == RDF_TYPE and object_.kind == "iri":
         kind = vocabulary.identifier("type", object_.text)
         if kind == head.type:

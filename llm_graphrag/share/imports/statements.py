@@ -13,18 +13,16 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from ...facts.claims import ALSO_KNOWN_AS, IS_A
+from ...sources.converters import UNPRINTABLE
 from ...store.imported import Statement
 from ...text.normalise import clean_name, fold_identifier, name_key
 
-__all__ = ["KINDS", "MAX_NAME", "MAX_QUOTE", "ROLES", "Maker", "Node", "RowError", "Span"]
+__all__ = ["KINDS", "MAX_NAME", "MAX_QUOTE", "Maker", "Node", "RowError", "Span"]
 
 MAX_NAME = 2_000
 MAX_QUOTE = 2_000  # a row that is longer is quoted in part, from its beginning or from the value on
 
 KINDS = ("triple", "attribute", "type", "alias", "entity")
-ROLES = (
-    "kind", "head", "head_type", "relation", "tail", "tail_type", "value", "confidence", "quote", "source", "detail",
-)  # fmt: skip
 
 
 class RowError(ValueError):
@@ -193,11 +191,10 @@ def folded(cell: str) -> str:
 
 
 def value_of(cell: str) -> str:
-    """A cell as the value of an attribute: as it is, with the line ends that texts have here."""
+    """A cell as the value of an attribute: as it is, without control characters, with the line ends of texts here."""
     if cell.isascii() and cell.isprintable():
         return cell
-    text = cell.replace("\r\n", "\n").replace("\r", "\n").replace("\0", "")
-    return text.encode("utf-8", "replace").decode("utf-8")
+    return UNPRINTABLE.sub("", cell.replace("\r\n", "\n").replace("\r", "\n"))
 
 
 def _quoted(cells: Mapping[str, str], span: Span, at: int, length: int) -> tuple[int, int]:
@@ -221,11 +218,6 @@ def _confidence(cell: str) -> float:
 
 
 def _detail(cells: Mapping[str, str]) -> str:
-    """What else is to be kept with a statement: where the row says it comes from, datatype and language."""
-    source, more = cells.get("source", "").strip(), cells.get("detail", "")
-    if not source and not more:
-        return "{}"
-    detail = json.loads(more) if more else {}
-    if source:
-        detail["source"] = source
-    return json.dumps(detail, ensure_ascii=False, sort_keys=True)
+    """What else is to be kept with a statement: where the row says it comes from, language and datatype."""
+    detail = {name: cell for name in ("language", "datatype", "source") if (cell := cells.get(name, "").strip())}
+    return json.dumps(detail, ensure_ascii=False, sort_keys=True) if detail else "{}"

@@ -8,6 +8,7 @@ from typing import Any
 
 from ...sources.rows.feed import UnreadableError
 from ...store.imported import Statement
+from ..facts_table import HEADER, unescaped
 from .columns import ColumnError, Columns, Named, triple_columns
 from .options import ImportOptions
 from .reading import Reading
@@ -24,7 +25,7 @@ def read_table(reading: Reading, options: ImportOptions, is_tsv: bool, maker: Ma
     """Read ``reading.text`` as a table. Raises UnreadableError if its columns do not say what is what."""
     text = reading.text
     columns: Columns | None = None
-    width = 0
+    width, ours = 0, False
     for row in table_rows(text, cut(text, options.delimiter, is_tsv)):
         if isinstance(row, Broken):
             reading.skip(row.start, row.end, row.line, row.reason)
@@ -32,6 +33,7 @@ def read_table(reading: Reading, options: ImportOptions, is_tsv: bool, maker: Ma
         if columns is None:
             columns = _columns(reading, row, options.columns, options.header)
             width = len(row.cells)
+            ours = tuple(row.cells) == HEADER
             if columns.has_header:
                 reading.add(row.start, row.end, ())
                 continue
@@ -39,6 +41,8 @@ def read_table(reading: Reading, options: ImportOptions, is_tsv: bool, maker: Ma
             if len(row.cells) > width and any(cell.strip() for cell in row.cells[width:]):
                 raise RowError(WIDER)
             cells = {role: row.cells[at] for role, at in columns.roles.items() if at < len(row.cells)}
+            if ours:
+                cells = {role: unescaped(cell) for role, cell in cells.items()}
             stated = list(maker.statements(cells, Span(text, row.start, row.end)))
         except RowError as error:
             reading.skip(row.start, row.end, row.line, str(error))

@@ -1,0 +1,32 @@
+"""The part of ``llm graphrag export`` that writes the graph as one file or folder."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ..sources.files import printable
+from .options import open_knowledge_base, print_json
+
+__all__ = ["export_graph"]
+
+
+def export_graph(
+    database: Path, out: Path, format: str, overwrite: bool, private: bool, scope: Mapping[str, Any], as_json: bool
+) -> None:
+    """Write the graph to ``out`` and say what was written."""
+    with open_knowledge_base(database) as kb:
+        done = kb.export_graph(out, format, overwrite=overwrite, private=private, **scope)
+    if as_json:
+        print_json(asdict(done))
+        return
+    click.echo(
+        f"{printable(str(out))}: {done.entities:,} entities, {done.attributes:,} attributes, {done.triples:,} triples, "
+        f"as {done.format}."
+    )
+    if done.hint:
+        click.echo(printable(done.hint))

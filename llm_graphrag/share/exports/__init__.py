@@ -1,0 +1,1 @@
+"""The graph as files that other programs read: tables, GraphML, RDF, Parquet, and bulk loads of graph databases."""
