@@ -11,7 +11,7 @@ import pytest
 from llm_graphrag.graph import view
 from llm_graphrag.index.vectors import open_vectors
 from llm_graphrag.knowledge_base import KnowledgeBase
-from llm_graphrag.routes import bridges, entities, fusion, passages, terms, vectors, weights
+from llm_graphrag.routes import bridges, entities, fusion, passages, registry, terms, vectors, weights
 from llm_graphrag.routes.registry import ROUTES, run
 from llm_graphrag.routes.search import SHOWN, prepare
 
@@ -231,7 +231,7 @@ STATEMENTS = {
     "shared": (bridges.ENTITIES, {"chunks": "[1]", "rare": 40}),
     "reached": (bridges.CHUNKS, {"entities": "[1]", "rare": 40}),
     "within": (vectors.CHUNKS, {"documents": "[1]"}),
-    "scope": (fusion.IN_SCOPE, {"chunks": "[1]", "documents": "[1]"}),
+    "scope": (registry.IN_SCOPE, {"chunks": "[1]", "documents": "[1]"}),
     "shown": (SHOWN, {"chunks": "[1]"}),
 }
 

@@ -11,11 +11,13 @@ import sqlite3
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
+from ..facts.claims import EMBEDS, LINKS_TO
 from .frontier import EVERYTHING, Within
 
 __all__ = ["Evidence", "Hop", "Joined", "Node", "evidence_of", "hops_between", "hops_of", "nodes_of"]
 
 JOINING = 20  # triples read between two entities
+UNTOLD = (LINKS_TO, EMBEDS)  # relations that do not say how; any other is shown before them
 
 NODES = "SELECT e.id, e.name, e.type FROM json_each(:nodes) f CROSS JOIN kg_entities e ON e.id = f.value"
 # The first of a pair has fewer facts: its triples are looked through, never those of a hub.
@@ -144,7 +146,7 @@ def hops_between(
     for few, many, triple, relation, out, statements, confidence in connection.execute(
         BETWEEN.format(where=" AND ".join(where)), values
     ):
-        order = (-statements, -confidence, relation, triple)
+        order = (relation in UNTOLD, -statements, -confidence, relation, triple)
         found.setdefault((few, many), []).append((order, Joined(triple, relation, bool(out), statements)))
     joined: dict[tuple[int, int], list[Joined]] = {}
     for a, b in pairs:

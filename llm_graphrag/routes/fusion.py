@@ -12,7 +12,6 @@ and four steps away.
 
 from __future__ import annotations
 
-import json
 import math
 import sqlite3
 from collections.abc import Mapping, Sequence
@@ -21,7 +20,7 @@ from dataclasses import dataclass
 from .bridges import Explained, bridges
 from .hits import Plan, Proposal, Proposals
 from .involved import about
-from .registry import run
+from .registry import in_scope, run
 from .terms import coverage
 from .weights import Weights, blend, namedness, weights_of
 
@@ -34,11 +33,6 @@ CANDIDATES = 40  # of them that words, meaning and PageRank may bring in by them
 RANKED = ("passages", "vectors", "ppr")  # the routes that may
 ROUNDS = 2
 HEAD = 10  # of reciprocal ranks in the first ranking: small, since the head matters
-
-IN_SCOPE = """
-    SELECT c.id FROM json_each(:chunks) f CROSS JOIN kg_chunks c ON c.id = f.value
-    WHERE c.document IN (SELECT value FROM json_each(:documents))
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +58,7 @@ def fuse(connection: sqlite3.Connection, plan: Plan, *, k: int = DEPTH, weights:
         ranked, explained = weigh(among.signals, weight), among.explained
         parents = parents_of(ranked)
     if plan.documents is not None:
-        allowed = _in_scope(connection, [p.chunk for p in ranked], plan.documents)
+        allowed = in_scope(connection, [p.chunk for p in ranked], plan.documents)
         ranked = [p for p in ranked if p.chunk in allowed]
     notes = tuple(note for proposals in found.values() for note in proposals.notes)
     if plan.involved is not None and not notes:
@@ -119,8 +113,3 @@ def weigh(signals: Signals, weights: Mapping[str, float]) -> list[Proposal]:
         score = math.fsum(weight * of.get(name, 0.0) for name, weight in weights.items())
         ranked.append(Proposal(chunk, score, of))
     return sorted(ranked, key=lambda p: (-p.score, p.chunk))
-
-
-def _in_scope(connection: sqlite3.Connection, chunks: Sequence[int], documents: frozenset[int]) -> set[int]:
-    values = {"chunks": json.dumps(chunks), "documents": json.dumps(sorted(documents))}
-    return {row[0] for row in connection.execute(IN_SCOPE, values)}

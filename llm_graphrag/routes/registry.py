@@ -12,8 +12,8 @@ stand apart. ``scoring`` and ``paths`` find facts, and ``query`` takes a SELECT;
 plugins, are asked for by name: ``llm graphrag search --route scoring``.
 
 Scope and type filter are applied here, to every route alike: it is asked for more than is wanted,
-and what is not of the scope, or not about the types, is left out. If nothing is about the types, the route runs without them,
-and the proposals say so.
+and what is not of the scope, or not about the types, is left out. If nothing is about the types,
+the route runs without them, and the proposals say so.
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ def _notes(proposals: Sequence[Proposal]) -> tuple[str, ...]:
 def run(connection: sqlite3.Connection, plan: Plan, k: int) -> dict[str, Proposals]:
     """Run the routes of every search; returns name -> proposals.
 
-    What is out of scope may be among them: it can lead to what is in it, and is left out at the end (``routes.fusion``).
+    What is out of scope may be among them: it can lead to what is in it, and fusion leaves it out at the end.
     """
     found: dict[str, Proposals] = {}
     for name, route in ROUTES.items():

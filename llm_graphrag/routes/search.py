@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from ..graph.mentions import find_mentions
 from ..graph.view import count_chunks
+from ..plugins import reranker
 from ..text.fts import advanced_query
 from .fusion import fuse
 from .hits import Hit, Hits, Part, Plan, Proposal, Proposals
@@ -90,6 +91,8 @@ def search(
     )
     wanted, unknown = involved(connection, types) if types else (None, ())
     plan = replace(plan, involved=wanted, reranker=rerank)
+    if rerank is not None:
+        reranker(rerank)  # says now what is not installed
     if routes and plan.match is not None:
         raise ValueError("An advanced query says itself what is to be found; leave --route out.")
     ranked = rank(connection, plan, k, routes)
