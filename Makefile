@@ -14,7 +14,7 @@ DEMO_ENV := LLM_USER_PATH="$(CURDIR)/$(BUILD)/llm" LLM_GRAPHRAG_DB="$(CURDIR)/$(
 # $(call show,COMMAND): prints the command as a person would type it, then runs it.
 show = @printf '\n$$ llm graphrag %s\n' '$(1)'; $(DEMO_ENV) $(BIN)/llm graphrag $(1)
 
-.PHONY: help demo test test-browser test-model docs docs-check clean
+.PHONY: help demo test test-browser test-model docs docs-check vendor clean
 
 help:
 	@echo "make demo          build the example knowledge base and look at it (SERVE=1 opens it in Datasette)"
@@ -22,6 +22,7 @@ help:
 	@echo "make test-browser  the tests that drive a real Chromium"
 	@echo "make test-model    the tests that need a language model"
 	@echo "make docs          write docs/cli.md from --help"
+	@echo "make vendor        fetch the JavaScript of the pictures again (npm)"
 	@echo "make clean         remove environments and everything that was built"
 
 $(VENV)/bin/pip:
@@ -95,6 +96,18 @@ test-model: $(VENV)/.test
 
 docs: $(VENV)/.test
 	$(BIN)/python docs/generate_cli.py
+
+# d3-force and what it needs, as one file without a bundler: each part adds itself to the global d3.
+D3 := d3-dispatch@3.0.2 d3-timer@3.0.2 d3-quadtree@3.0.2 d3-force@3.0.1
+STATIC := datasette_graphrag/static
+
+vendor:
+	rm -rf build/d3 && mkdir -p build/d3
+	cd build/d3 && for part in $(D3); do \
+	    name=$${part%@*} && npm pack --silent $$part > pack.log && mkdir $$name && tar -xzf $$name-*.tgz -C $$name || exit 1; \
+	    cat $$name/package/dist/$$name.min.js && echo; done > ../d3-force.js
+	mv build/d3-force.js $(STATIC)/d3-force.js
+	cp build/d3/d3-force/package/LICENSE $(STATIC)/d3-force.LICENSE.txt
 
 docs-check: $(VENV)/.test
 	$(BIN)/python docs/generate_cli.py --check

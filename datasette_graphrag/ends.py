@@ -19,7 +19,7 @@ from .records import EntityRef
 from .urls import MAX_ENCODED
 
 FIELDS = ("from", "to", "via")
-OURS = {"metapath", "k", "max_hops", *(f"{field}{part}" for field in FIELDS for part in ("", "_type", "_id"))}
+OURS = (*(f"{field}{part}" for field in FIELDS for part in ("", "_type", "_id")), "metapath", "k", "max_hops")
 K, MAX_HOPS = 3, 4
 MOST_PATHS, MOST_HOPS = 20, 8
 
@@ -106,10 +106,11 @@ def _with_links(connection: sqlite3.Connection, visit: Visit, end: End, args: Ma
     """The end, with an address for each entity that may be meant."""
     others = {name: value for name, value in args.items() if name.partition("_")[0] != end.field}
 
+    def href(entity: EntityRef) -> str:
+        chosen = {**others, **address(connection, end.field, entity)}
+        return visit.links.paths({name: chosen[name] for name in OURS if name in chosen})
+
     def linked(choices: tuple[Choice, ...]) -> tuple[Choice, ...]:
-        return tuple(
-            replace(choice, href=visit.links.paths({**others, **address(connection, end.field, choice.entity)}))
-            for choice in choices
-        )
+        return tuple(replace(choice, href=href(choice.entity)) for choice in choices)
 
     return replace(end, choices=linked(end.choices), near=linked(end.near))

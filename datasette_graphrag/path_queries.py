@@ -1,15 +1,13 @@
 """What the path page asks: which entity a name means, the ways between two, and the words that state each hop.
 
 The ways come from ``llm_graphrag.graph``, within a part of the time that the site allows a
-query, so that the page is there even where a hub joins everything. A way through a third
-entity is two ways that share nothing else.
+query, so that the page is there even where a hub joins everything.
 """
 
 from __future__ import annotations
 
-import heapq
 import sqlite3
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from llm_graphrag.graph import metapath as graph_metapath
@@ -20,9 +18,8 @@ from .path_records import Also, Hop, Reached, Route, Start
 from .queries import entity_refs
 from .records import DocumentRef, Quote
 
-LEG = 12  # ways looked at on each side of the entity in between, beyond those that are wanted
 HUB_FACTS = 5_000  # read of one entity in each direction
-FACTS = 60_000  # read in all, for shortest paths
+FACTS = 40_000  # read in all, for shortest paths
 STEPS = 20_000  # and along a metapath
 WALKS = 24  # along a metapath, shown
 WALKS_TRIED = 500  # of which those that lead to a given end are shown
@@ -52,13 +49,12 @@ def shortest(
     seconds: float,
 ) -> Found:
     """The k best ways from source to target; through ``via``, with at most ``max_hops`` on either side of it."""
-    if via is None or via in (source, target):
-        found = _leg(connection, source, target, k, max_hops, seconds)
-        return Found(_routes(connection, found.paths), found.truncated)
-    before = _leg(connection, source, via, k + LEG, max_hops, seconds / 2)
-    after = _leg(connection, via, target, k + LEG, max_hops, seconds / 2) if before.paths else before
-    joined = _joined(before.paths, after.paths, k) if before.paths else []
-    return Found(_routes(connection, joined), before.truncated or after.truncated)
+    limits = graph_paths.Limits(hub=HUB_FACTS, triples=FACTS, seconds=seconds)
+    if via is None:
+        found = graph_paths.shortest_paths(connection, [source], [target], k, max_hops, limits=limits)
+    else:
+        found = graph_paths.paths_via(connection, source, via, target, k, max_hops, limits=limits)
+    return Found(_routes(connection, found.paths), found.truncated)
 
 
 def followed(connection: sqlite3.Connection, source: int, target: int | None, metapath: str, seconds: float) -> Found:
@@ -71,27 +67,6 @@ def followed(connection: sqlite3.Connection, source: int, target: int | None, me
     refs = entity_refs(connection, [end.node.id for end in ends[:REACHED]])
     reached = tuple(Reached(refs[end.node.id], end.walks) for end in ends[:REACHED])
     return Found(_routes(connection, walks), found.truncated, reached, len(ends))
-
-
-def _leg(
-    connection: sqlite3.Connection, source: int, target: int, k: int, max_hops: int, seconds: float
-) -> graph_paths.Paths:
-    limits = graph_paths.Limits(hub=HUB_FACTS, triples=FACTS, seconds=seconds)
-    return graph_paths.shortest_paths(connection, [source], [target], k, max_hops, limits=limits)
-
-
-def _joined(before: Sequence[graph_paths.Path], after: Sequence[graph_paths.Path], k: int) -> list[graph_paths.Path]:
-    """The k best of all pairs that visit nothing twice."""
-    pairs = [
-        (a.length + b.length + 2 * (a.crowded + b.crowded), i + j, i, j)
-        for i, a in enumerate(before)
-        for j, b in enumerate(after)
-        if not {node.id for node in a.nodes} & {node.id for node in b.nodes[1:]}
-    ]
-    return [
-        graph_paths.Path(before[i].nodes + after[j].nodes[1:], before[i].hops + after[j].hops)
-        for _, _, i, j in heapq.nsmallest(k, pairs)
-    ]
 
 
 def _routes(connection: sqlite3.Connection, found: Iterable[graph_paths.Path]) -> tuple[Route, ...]:

@@ -26,7 +26,6 @@ MOST = 300
 KINDS = 8  # entries of a legend, each with a shape and a colour
 OTHERS = "other types"
 AROUND = 70  # neighbours of one entity: what can still be told apart
-PER_RELATION = 40
 COUNTED = 1_000
 LOOKED_AT = 20_000  # facts read to find what joins the neighbours to one another
 
@@ -146,7 +145,7 @@ def around(connection: sqlite3.Connection, entity: EntityRef, groups: Sequence[G
     edges: dict[Edge, None] = {}
     lists = []
     for group in groups:
-        args = {"entity": entity.id, "relation": group.name, "limit": PER_RELATION}
+        args = {"entity": entity.id, "relation": group.name, "limit": AROUND}
         sql = (_NEAR_A_HUB if group.capped else _NEAR)[group.direction]
         others = [row["other"] for row in connection.execute(sql, args) if row["other"] != entity.id]
         lists.append([(group, other) for other in others])

@@ -73,6 +73,8 @@ def build(connection: sqlite3.Connection, visit: Visit) -> PathPage:
     if unknown := [f"“{_short(end.name)}”" for end in question.ends if end.unknown]:
         error, status = f"Nothing here is called {', '.join(unknown)}.", 404
     elif question.ready:
+        if not has_table(connection, "kg_counts"):
+            raise UnusableError(501, "Its derived tables are missing. Make them with: llm graphrag rebuild")
         try:
             found = _search(connection, visit, question)
             note = _what_was_found(question, found)
@@ -116,8 +118,6 @@ def _search(connection: sqlite3.Connection, visit: Visit, question: Asked) -> Fo
             raise ValueError("A metapath says by itself what it goes through. Leave one of the two empty.")
         return path_queries.followed(connection, source, target, question.metapath, seconds)
     assert target is not None
-    if not has_table(connection, "kg_counts"):
-        raise UnusableError(501, "Its derived tables are missing. Make them with: llm graphrag rebuild")
     return path_queries.shortest(connection, source, target, via, question.k, question.max_hops, seconds)
 
 
@@ -159,7 +159,10 @@ def _what_was_found(question: Asked, found: Found) -> str:
     if not found.routes:
         hops = f"{question.max_hops} hop{'s' if question.max_hops > 1 else ''}"
         through = f" through {via}, with at most {hops} on either side of it," if via else f" of at most {hops}"
-        return f"No path{through} joins {source} and {target}. Facts of every relation were followed, both ways."
+        return (
+            f"No path{through} was found between {source} and {target}. "
+            "Facts of every relation were followed, both ways."
+        )
     if not found.routes[0].hops:
         return "Both names mean the same entity."
     return ""
