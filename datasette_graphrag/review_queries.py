@@ -193,7 +193,7 @@ def _fact(item: merge_details.Stated) -> tuple[object, ...]:
 # The log ------------------------------------------------------------------------
 
 _DECISIONS = "SELECT count(*) FROM kg_decisions"
-_RANGE = "SELECT * FROM kg_decisions WHERE id BETWEEN :first AND :last ORDER BY id LIMIT 20"
+_RANGE = "SELECT * FROM kg_decisions WHERE id BETWEEN :first AND :last ORDER BY id LIMIT :limit"
 
 
 def decision_count(connection: sqlite3.Connection) -> int:
@@ -210,9 +210,10 @@ def log_of(connection: sqlite3.Connection, what: str, item: int) -> tuple[Decisi
     return tuple(_log(connection, decisions.of(connection, what, item)))
 
 
-def decided(connection: sqlite3.Connection, first: int, last: int) -> list[Decision]:
-    """Decisions by their ids, the first twenty of them."""
-    return _log(connection, connection.execute(_RANGE, {"first": first, "last": last}).fetchall())
+def decided(connection: sqlite3.Connection, first: int, last: int, limit: int = 20) -> list[Decision]:
+    """Decisions by their ids, the first of them."""
+    rows = connection.execute(_RANGE, {"first": first, "last": last, "limit": limit})
+    return _log(connection, rows.fetchall())
 
 
 def _log(connection: sqlite3.Connection, rows: Iterable[sqlite3.Row]) -> list[Decision]:

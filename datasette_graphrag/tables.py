@@ -80,6 +80,11 @@ TABLES: dict[str, dict[str, Any]] = {
     "kg_proposals": _table("Types that a model asked for.", label_column="name", sort_desc="confidence"),
     "kg_proposal_evidence": _table("Why a type was asked for.", columns={"quote": _QUOTE}),
     "kg_merges": _table("Pairs of entities that may be one, and what was decided.", sort_desc="doubt"),
+    "kg_decisions": _table(
+        "Every decision on a proposal or merge: who, when, why, and what took it back.",
+        label_column="subject",
+        sort_desc="id",
+    ),
     "kg_extractions": _table(
         "Windows of text that were sent to a model, and its replies.",
         label_column="model",

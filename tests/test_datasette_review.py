@@ -284,9 +284,12 @@ async def test_a_program_decides_with_a_token(file: Path, site: Datasette, proxy
     assert decision["url"] == f"{REVIEW}/proposal/1"
     again = await site.client.post(f"{REVIEW}.json", json=order, headers=token)
     assert again.status_code == 409
-    assert again.json()["ok"] is False
+    assert (again.json()["ok"], again.json()["error"][:16]) == (False, "This has changed")
     assert again.json()["proposals"][0]["status"] == "approved"
     assert again.json()["proposals"][0]["log"][0]["actor"] == "rita"
+    unseen = await site.client.post(f"{REVIEW}.json", json={**order, "items": [1]}, headers=token)
+    assert unseen.status_code == 409
+    assert re.match(r"relation mentors was approved by rita on .*proposals undo 1$", unseen.json()["error"])
     missing = await site.client.post(f"{REVIEW}.json", json={**order, "items": [99]}, headers=token)
     assert (missing.status_code, missing.json()["error"]) == (404, "There is no proposal 99.")
     stranger = {"Authorization": "Bearer secret-of-eve"}
@@ -677,6 +680,10 @@ async def test_lists_are_filtered_and_the_twin_says_the_same(site: Datasette) ->
     assert (mentors["nearest"], mentors["cost"]["windows"], len(mentors["places"])) == ("knows", 2, 2)
     assert mentors["places"][0]["document"]["title"] == "Harbour"
     assert mentors["url"] == f"{REVIEW}/proposal/1"
+    page = (await rita.get(f"{REVIEW}.json?kind=relation&status=muted")).json()
+    assert [c["count"] for c in page["statuses"]][:2] == [2, 1], "of the kind that is chosen"
+    [chosen] = [c for c in page["kinds"] if c["chosen"]]
+    assert (chosen["value"], chosen["href"]) == ("relation", f"{REVIEW}?status=muted")
     page = (await rita.get(f"{REVIEW}.json?show=merges")).json()
     assert [(m["kept"]["name"], m["merged"]["name"]) for m in page["merges"]][-1] == ("Ana Ruiz", "A. Ruiz")
     assert {c["value"]: c["count"] for c in page["statuses"]} == {

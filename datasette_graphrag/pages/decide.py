@@ -6,7 +6,6 @@ browser would send cookies along from anywhere.
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import re
 import sqlite3
@@ -38,20 +37,12 @@ async def decide(datasette: Datasette, request: Request) -> Response:
     if not isinstance(arrived, tuple):
         return arrived
     database, visit = arrived
-
-    async def problem(status: int, title: str, message: str) -> Response:
-        return await respond(datasette, request, database, Problem(status, title, message), "error", visit.json)
-
-    if not visit.may_review:
-        return await problem(403, "Not allowed", _why_not(request, database))
-    sent = await read(datasette, request, visit)
-    if isinstance(sent, Problem):
-        return await respond(datasette, request, database, sent, "error", visit.json)
+    sent = await read(datasette, request, database, visit)
+    unusable = None if isinstance(sent, Problem) else (await run(datasette, database, visit, _check))[0]
+    if isinstance(sent, Problem) or unusable is not None:
+        return await respond(datasette, request, database, unusable or sent, "error", visit.json)
     order, anchor = sent
-    unusable, _ = await run(datasette, database, visit, _check)
-    if isinstance(unusable, Problem):
-        return await respond(datasette, request, database, unusable, "error", visit.json)
-    work = partial(orders.carry_out, Path(database.path), order, compat.name_of(request.actor))
+    work = partial(orders.carry_out, Path(str(database.path)), order, compat.name_of(request.actor))
     outcome = await compat.in_write_queue(datasette, database, work)
     if isinstance(outcome, Refused):
         return await _refused(datasette, request, database, visit, order, outcome)
@@ -74,8 +65,10 @@ def _why_not(request: Request, database: Database) -> str:
     return f"You may look, but not decide here: that takes the permission {compat.REVIEW}."
 
 
-async def read(datasette: Datasette, request: Request, visit: Visit) -> tuple[Order, str] | Problem:
-    """The order that was sent, and where on the page to go on; or what is wrong with it."""
+async def read(datasette: Datasette, request: Request, database: Database, visit: Visit) -> tuple[Order, str] | Problem:
+    """The order that was sent, and where on the page to go on; or why it is not taken."""
+    if not visit.may_review:
+        return Problem(403, "Not allowed", _why_not(request, database))
     kind = str(request.headers.get("content-type", "")).partition(";")[0].strip().lower()
     if kind != (JSON if visit.json else FORM):
         wanted = f"JSON ({JSON})" if visit.json else f"a form ({FORM}), or JSON to the address that ends in .json"
@@ -110,14 +103,9 @@ async def _refused(
 
         if visit.json:
             record, _ = await run(datasette, database, visit, build)
-            problem = Problem(refused.status, "Not decided", refused.message)
-            if isinstance(record, Problem):
-                return await respond(datasette, request, database, problem, "error", True)
-            state = {"proposals": record.proposals, "merges": record.merges}
-            return await respond(
-                datasette, request, database, {"ok": False, **dataclasses.asdict(problem), **state}, "error", True,
-                status=refused.status,
-            )  # fmt: skip
+            now = {} if isinstance(record, Problem) else {"proposals": record.proposals, "merges": record.merges}
+            answer = {"ok": False, "error": refused.message, "title": "Not decided", **now}
+            return await respond(datasette, request, database, answer, "", True, status=refused.status)
         return await show(
             datasette, request, database, visit, template="review_items", build=build, status=refused.status
         )
@@ -130,7 +118,7 @@ async def _as_json(datasette: Datasette, request: Request, database: Database, v
     def build(connection: sqlite3.Connection, visit: Visit) -> dict[str, Any]:
         return {
             "ok": True,
-            "decided": queries.decided(connection, done.first, done.last),
+            "decided": queries.decided(connection, done.first, done.last, orders.MOST_ITEMS),
             "facts": done.facts,
             "replies": done.replies,
             "remarks": done.remarks,
@@ -138,7 +126,7 @@ async def _as_json(datasette: Datasette, request: Request, database: Database, v
         }
 
     record, _ = await run(datasette, database, visit, build)
-    return await respond(datasette, request, database, record, "error", True)
+    return await respond(datasette, request, database, record, "", True)
 
 
 def _in_words(done: Done) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import sqlite3
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -24,8 +25,7 @@ TABLES = (
     "kg_proposals", "kg_proposal_evidence", "kg_merges", "kg_decisions", "kg_types", "kg_entities", "kg_aliases",
     "kg_evidence", "kg_chunks", "kg_documents",
 )  # fmt: skip
-TABS = ("proposals", "merges", "log")
-FIRST = {"proposals": "open", "merges": "suggested", "log": ""}  # what a tab shows unless a status is chosen
+FIRST = {"proposals": "open", "merges": "suggested", "log": ""}  # what each tab shows unless a status is chosen
 STATUSES = {"proposals": queries.PROPOSAL_STATUSES, "merges": queries.MERGE_STATUSES, "log": ()}
 PER_PAGE = {"proposals": 10, "merges": 10, "log": 50}
 PATIENCE = 4  # the time limit is meant for one query; a page of pairs asks a hundred
@@ -57,7 +57,7 @@ class Filters:
     @classmethod
     def of(cls, visit: Visit) -> Filters:
         showing = visit.args.get("show", "")
-        showing = showing if showing in TABS else TABS[0]
+        showing = showing if showing in FIRST else "proposals"
         status, kind = visit.args.get("status", ""), visit.args.get("kind", "")
         return cls(
             showing,
@@ -71,7 +71,7 @@ class Filters:
         now = {"show": self.showing, "status": self.status, "kind": self.kind, "page": self.page, **changed}
         if now["status"] == FIRST[now["show"]]:
             now["status"] = None
-        if now["show"] == TABS[0]:
+        if now["show"] == "proposals":
             now["show"] = None
         if now["page"] == 1:
             now["page"] = None
@@ -80,55 +80,27 @@ class Filters:
 
 def build_list(connection: sqlite3.Connection, visit: Visit) -> ReviewPage:
     queries.check(connection, visit.database)
-    filters = Filters.of(visit)
-    by_kind = queries.proposal_numbers(connection)
-    merges = queries.merge_numbers(connection)
-    numbers = {
-        "proposals": {status: sum(n for (own, _), n in by_kind.items() if own == status) for status, _ in by_kind},
-        "merges": merges,
-        "log": {"": queries.decision_count(connection)},
-    }
-    total = numbers[filters.showing].get(filters.status, 0)
-    if filters.kind is not None:
-        total = by_kind.get((filters.status, filters.kind), 0)
-    size = PER_PAGE[filters.showing]
+    filters, numbers = Filters.of(visit), Numbers.of(connection)
+    size, total = PER_PAGE[filters.showing], numbers.count(filters.showing, filters.status, filters.kind)
     pages = max(-(-total // size), 1)
     page = min(filters.page, pages)  # the last of a page may just have been decided on
-    offset = (page - 1) * size
+    shown = _shown(connection, filters, size, (page - 1) * size)
 
     def href(**changed: Any) -> str:
         return visit.links.review(**filters.args(**changed))
 
-    def choices(values: tuple[str, ...], counts: dict[str, int]) -> list[Choice]:
-        return [Choice(v, counts.get(v, 0), href(status=v, page=1), v == filters.status) for v in values]
-
-    kinds = [
-        Choice(
-            kind, by_kind.get((filters.status, kind), 0),
-            href(kind=None if kind == filters.kind else kind, page=1), kind == filters.kind,
-        )
-        for kind in queries.KINDS
-    ]  # fmt: skip
     return ReviewPage(
         title="Review",
         json_url=visit.links.review(json=True, **filters.args(page=page)),
         here=href(page=page),
         showing=filters.showing,
         may_review=visit.may_review,
-        tabs=[
-            Choice(
-                tab, numbers[tab].get(FIRST[tab], 0), href(show=tab, status=FIRST[tab], kind=None, page=1),
-                tab == filters.showing,
-            )
-            for tab in TABS
-        ],
-        statuses=choices(STATUSES[filters.showing], numbers[filters.showing]),
-        kinds=kinds if filters.showing == "proposals" else [],
-        proposals=queries.proposal_page(connection, filters.status, filters.kind, size, offset)
-        if filters.showing == "proposals"
-        else [],
-        merges=queries.merge_page(connection, filters.status, size, offset) if filters.showing == "merges" else [],
-        log=queries.log_page(connection, size, offset) if filters.showing == "log" else [],
+        tabs=_tabs(visit, filters, numbers),
+        statuses=_statuses(visit, filters, numbers),
+        kinds=_kinds(visit, filters, numbers),
+        proposals=[item for item in shown if isinstance(item, Proposal)],
+        merges=[item for item in shown if isinstance(item, Merge)],
+        log=[item for item in shown if isinstance(item, Decision)],
         types=queries.types(connection),
         decided=_just_decided(connection, visit),
         left=queries.left_to_do(connection),
@@ -137,7 +109,66 @@ def build_list(connection: sqlite3.Connection, visit: Visit) -> ReviewPage:
         pages=pages,
         previous_url=href(page=page - 1) if page > 1 else None,
         next_url=href(page=page + 1) if page < pages else None,
-    )  # fmt: skip
+    )
+
+
+def _shown(
+    connection: sqlite3.Connection, filters: Filters, limit: int, offset: int
+) -> Sequence[Proposal | Merge | Decision]:
+    if filters.showing == "proposals":
+        return queries.proposal_page(connection, filters.status, filters.kind, limit, offset)
+    if filters.showing == "merges":
+        return queries.merge_page(connection, filters.status, limit, offset)
+    return queries.log_page(connection, limit, offset)
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """How many there are of everything that can be chosen."""
+
+    proposals: dict[tuple[str, str], int]  # by status and kind
+    merges: dict[str, int]  # by status
+    decisions: int
+
+    @classmethod
+    def of(cls, connection: sqlite3.Connection) -> Numbers:
+        return cls(
+            queries.proposal_numbers(connection), queries.merge_numbers(connection), queries.decision_count(connection)
+        )
+
+    def count(self, showing: str, status: str, kind: str | None = None) -> int:
+        if showing == "proposals":
+            return sum(
+                number for (own, of_kind), number in self.proposals.items() if own == status and kind in (None, of_kind)
+            )
+        return self.merges.get(status, 0) if showing == "merges" else self.decisions
+
+
+def _tabs(visit: Visit, filters: Filters, numbers: Numbers) -> list[Choice]:
+    found = []
+    for tab, status in FIRST.items():
+        href = visit.links.review(**filters.args(show=tab, status=status, kind=None, page=1))
+        found.append(Choice(tab, numbers.count(tab, status), href, tab == filters.showing))
+    return found
+
+
+def _statuses(visit: Visit, filters: Filters, numbers: Numbers) -> list[Choice]:
+    found = []
+    for status in STATUSES[filters.showing]:
+        href = visit.links.review(**filters.args(status=status, page=1))
+        count = numbers.count(filters.showing, status, filters.kind)
+        found.append(Choice(status, count, href, status == filters.status))
+    return found
+
+
+def _kinds(visit: Visit, filters: Filters, numbers: Numbers) -> list[Choice]:
+    """The kinds of proposals; the one that is chosen leads back to all."""
+    found = []
+    for kind in queries.KINDS if filters.showing == "proposals" else ():
+        chosen = kind == filters.kind
+        href = visit.links.review(**filters.args(kind=None if chosen else kind, page=1))
+        found.append(Choice(kind, numbers.count("proposals", filters.status, kind), href, chosen))
+    return found
 
 
 def _just_decided(connection: sqlite3.Connection, visit: Visit) -> list[Decision]:
