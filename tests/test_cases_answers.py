@@ -177,7 +177,7 @@ def test_135_every_question_is_answered_or_said_to_have_found_nothing(
     model = scripted('{"entities": [{"name": "Hm"}], "triples": []}')
     run("add", vault({"note.md": "Hm.\n"}))
     with_model = run("ask", question, "-m", "scripted", "--no-vectors").stdout
-    assert "Searched 1 passages of 1 notes" in with_model
+    assert "Searched 1 passage of 1 note " in with_model
     if question == "Hm":
         assert with_model.startswith(f"{NO_ANSWER} Nearest to the question is:\n[1] vault/note.md:1\n    Hm.\n")
     else:

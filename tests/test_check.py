@@ -234,7 +234,7 @@ def test_the_command(run: Run, vault: Vault, tmp_path: Path) -> None:
         kb.connection.execute("UPDATE kg_triples SET evidence = 7 WHERE relation = 'boss'")
         row = one(kb, "SELECT id FROM kg_triples WHERE relation = 'boss'")
     result = run("check", exit_code=1)
-    assert result.stdout == f"kg_triples {row}: its evidence count is not that of its evidence\n1 problems.\n"
+    assert result.stdout == f"kg_triples {row}: its evidence count is not that of its evidence\n1 problem.\n"
     assert json.loads(run("check", "--json", exit_code=1).stdout) == [
         {"table": "kg_triples", "row": row, "message": "its evidence count is not that of its evidence"}
     ]

@@ -80,7 +80,7 @@ def test_check_names_the_cause_of_an_interrupted_run_only(kb: KnowledgeBase, vau
     kb.connection.execute("UPDATE kg_documents SET scanned = 0")
     kb.connection.execute("DELETE FROM kg_counts")
     assert [problem.message for problem in kb.check()] == [
-        "1 documents of an interrupted run are unfinished: run add again"
+        "1 document of an interrupted run is unfinished: run add again"
     ]
 
 

@@ -56,7 +56,7 @@ def test_add_reads_replies_again_and_says_who_had_asked(run: Run, kb: KnowledgeB
         "The schema is now version 2.\n"
         "2 kept replies of models read again, free: 2 facts more.\n"
         f"{LATER}"
-        "Models had asked for it in 2 windows. To have these asked about once more: llm graphrag proposals approve 1\n"
+        "Models had asked for it in 2 windows. To ask there once more: llm graphrag proposals approve 1\n"
     )  # fmt: skip
     assert {("Mira", "mentors", "Otto"), ("Otto", "mentors", "Pia")} <= model_facts(kb)
     row = schema.versions(kb.connection)[0]

@@ -15,6 +15,7 @@ from ..sources.files import printable
 from ..sources.ingest import Options
 from ..sources.report import Remark, Report
 from ..sources.rows.open import RowOptions
+from ..text.counted import counted
 from .options import (
     EXIT_SKIPPED,
     ProgressLine,
@@ -27,6 +28,9 @@ from .options import (
 from .row_options import SOURCE, row_options
 
 SHOWN = 10  # remarks of a kind that are printed; --verbose prints all
+HELD = {
+    "documents": "document", "chunks": "chunk", "entities": "entity", "triples": "triple", "attributes": "attribute",
+}  # fmt: skip
 
 
 @click.command()
@@ -128,7 +132,7 @@ def _print(report: Report, dry_run: bool, verbose: bool, as_json: bool) -> None:
     for split in report.splits if verbose else ():
         values = printable(" | ".join(split.values))
         click.echo(f"splits   {printable(split.path)}:{split.line}: {printable(split.key)}: {values}")
-    counted = {
+    numbers = {
         "new": report.new,
         "changed": report.changed,
         "renamed": report.renamed,
@@ -136,7 +140,7 @@ def _print(report: Report, dry_run: bool, verbose: bool, as_json: bool) -> None:
         "removed": report.removed,
         "skipped": len(report.skipped),
     }
-    parts = [f"{number:,} {word}" for word, number in counted.items() if number]
+    parts = [f"{number:,} {word}" for word, number in numbers.items() if number]
     click.echo(("Would be: " if dry_run else "Notes: ") + (", ".join(parts) or "none"))
     _remarks("Skipped", report.skipped, verbose)
     _remarks("Warning", report.warnings, verbose)
@@ -144,9 +148,7 @@ def _print(report: Report, dry_run: bool, verbose: bool, as_json: bool) -> None:
         click.echo(f"{len(report.gone):,} no longer there; --prune removes them:", err=True)
         _remarks("Gone", [Remark(uri, "its file, or row, is gone") for uri in report.gone], verbose)
     if report.totals:
-        kept = ", ".join(
-            f"{report.totals[what]:,} {what}" for what in ("documents", "chunks", "entities", "triples", "attributes")
-        )
+        kept = ", ".join(counted(report.totals[several], one, several) for several, one in HELD.items())
         click.echo(f"The knowledge base holds {kept}.")
 
 

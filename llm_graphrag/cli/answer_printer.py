@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ..text.counted import counted
 from .options import ProgressLine
 
 if TYPE_CHECKING:
@@ -130,7 +131,7 @@ def _wanting(answer: Answer) -> Iterator[str]:
     unsupported = [sentence for sentence in answer.sentences if not sentence.supported]
     if unsupported:
         reasons = "; ".join(dict.fromkeys(_visible(sentence.why) for sentence in unsupported))
-        yield f"(unsupported) {len(unsupported):,} of {len(answer.sentences):,} sentences: {reasons}."
+        yield f"(unsupported) {len(unsupported):,} of {counted(len(answer.sentences), 'sentence')}: {reasons}."
     if answer.missing:
         yield f"Not in the notes, says the model: {_visible(answer.missing)}"
 
@@ -138,7 +139,10 @@ def _wanting(answer: Answer) -> Iterator[str]:
 def _footer(answer: Answer) -> Iterator[str]:
     """What was looked through, and what the model used."""
     searched = answer.searched
-    said = f"Searched {searched.chunks:,} passages of {searched.documents:,} notes and {searched.entities:,} entities"
+    said = (
+        f"Searched {counted(searched.chunks, 'passage')} of {counted(searched.documents, 'note')} and "
+        f"{counted(searched.entities, 'entity', 'entities')}"
+    )
     if searched.words:
         said += f" for {_visible(', '.join(searched.words))}"
     if searched.linked:
@@ -151,7 +155,7 @@ def _footer(answer: Answer) -> Iterator[str]:
     if answer.usage is not None and answer.usage.calls:
         usage = answer.usage
         cost = f"${usage.cost:.4f}" if usage.cost is not None else "price not known"
-        calls = "1 call" if usage.calls == 1 else f"{usage.calls:,} calls"
+        calls = counted(usage.calls, "call")
         tokens = f"{usage.input_tokens:,} tokens in, {usage.output_tokens:,} out"
         lost = f"; {usage.lost:,} cut off, which may be charged" if usage.lost else ""
         yield f"{_visible(answer.model or '')}: {calls}{lost}, {tokens}, {cost}."
@@ -161,15 +165,15 @@ def _read(deep: Deepened) -> str:
     """How much of what was to be read was."""
     if not deep.read:
         return "nothing" if deep.windows or deep.stopped else "nothing, for nothing was new"
-    of = "1 window" if deep.windows == 1 else f"{deep.windows:,} windows"
-    return f"{of if not deep.unread else f'{deep.read:,} of {of}'}; {deep.facts:,} statements kept"
+    of = counted(deep.windows, "window")
+    return f"{of if not deep.unread else f'{deep.read:,} of {of}'}; {counted(deep.facts, 'statement')} kept"
 
 
 def _unread(deep: Deepened) -> str:
     """What was to be read before the answer and was not, and why."""
     said = "Nothing could be read before the answer."
     if deep.read:
-        said = f"Of {deep.windows:,} windows to be read before the answer, {deep.unread:,} could not be."
+        said = f"Of {counted(deep.windows, 'window')} to be read before the answer, {deep.unread:,} could not be."
     if deep.failed and deep.error != deep.stopped:
         said += f" Failed: {_visible(deep.error)}."
     if deep.stopped:

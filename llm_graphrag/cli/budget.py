@@ -16,6 +16,7 @@ from ..sources.files import printable
 from ..store.budgets import Standing, shown, standing
 from ..store.model_calls import used
 from ..store.spend import BY, Spend, spend_by, total
+from ..text.counted import counted
 from .options import database_option, errors_in_one_line, json_option, open_knowledge_base, print_json
 from .values import Amount, Number, Text
 
@@ -269,16 +270,12 @@ def _remarks(sums: dict[str, Any]) -> list[str]:
     for name, what in (("lost", "Cut off, counted in full"), ("open", "In flight, or left behind by a run that ended")):
         if sums[name]["calls"]:
             amount = f"{shown(sums[name]['tokens'], 'tokens')}, {shown(sums[name]['cost'], 'usd')}"
-            said.append(f"{what}: {_calls(sums[name]['calls'])}, {amount}.")
+            said.append(f"{what}: {counted(sums[name]['calls'], 'call')}, {amount}.")
     if sums["released"]["calls"]:
-        said.append(f"Turned away, free: {_calls(sums['released']['calls'])}.")
+        said.append(f"Turned away, free: {counted(sums['released']['calls'], 'call')}.")
     if sums["unpriced"]:
-        said.append(f"Without a known price, not in the cost: {_calls(sums['unpriced'])}.")
+        said.append(f"Without a known price, not in the cost: {counted(sums['unpriced'], 'call')}.")
     return said
-
-
-def _calls(number: int) -> str:
-    return f"{number:,} call" if number == 1 else f"{number:,} calls"
 
 
 def _print_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:

@@ -11,6 +11,7 @@ import click
 
 from ..facts.template import load_template
 from ..sources.files import printable
+from ..text.counted import counted
 from .decision_options import user_name
 from .options import database_option, errors_in_one_line, json_option, open_knowledge_base, print_json
 
@@ -98,7 +99,7 @@ def status(database: Path, as_json: bool) -> None:
     click.echo(f"  schema: {found['schema'] or 'none; keys of notes keep their own names'}")
     for source in found["sources"]:
         click.echo(
-            f"{source['name']}: {source['documents']:,} documents, {source['dialect']}"
+            f"{source['name']}: {counted(source['documents'], 'document')}, {source['dialect']}"
             + (f", {printable(source['root'])}" if source["root"] else "")
         )
     for word, remarks in (("Skipped", found["skipped"]), ("Stale", found["stale"])):
@@ -108,7 +109,8 @@ def status(database: Path, as_json: bool) -> None:
             click.echo(f"… and {len(remarks) - 20:,} more; --json lists all")
     _print_extraction(found["extraction"], found["totals"]["chunks"])
     if found["unscanned"]:
-        click.echo(f"{found['unscanned']:,} documents of an interrupted run are unfinished; run add again.")
+        are = counted(found["unscanned"], "document of an interrupted run is", "documents of an interrupted run are")
+        click.echo(f"{are} unfinished; run add again.")
     if found["stale"]:
         click.echo("Bring it up to date with: llm graphrag add FOLDER --prune")
 
@@ -117,9 +119,13 @@ def _print_extraction(found: dict[str, Any], chunks: int) -> None:
     """What models have read; nothing where none was asked."""
     if not found["windows"]:
         return
-    click.echo(f"Read by a model: {found['chunks']:,} of {chunks:,} chunks; {found['statements']:,} statements kept")
+    click.echo(
+        f"Read by a model: {found['chunks']:,} of {counted(chunks, 'chunk')}; "
+        f"{counted(found['statements'], 'statement')} kept"
+    )
     if waiting := found["windows"].get("exported"):
-        click.echo(f"  {waiting:,} windows wait for the replies of a batch: llm graphrag extract --import-replies FILE")
+        wait = counted(waiting, "window waits", "windows wait")
+        click.echo(f"  {wait} for the replies of a batch: llm graphrag extract --import-replies FILE")
     for row in found["dropped"][:REASONS]:
         click.echo(f"  not kept: {row['n']:,} {row['kind']}: {row['reason']}")
     for row in found["failed"][:20]:
@@ -154,7 +160,7 @@ def check(database: Path, as_json: bool) -> None:
         for problem in problems:
             row = "" if problem.row is None else f" {problem.row}"
             click.echo(f"{problem.table}{row}: {printable(problem.message)}")
-        click.echo(f"{len(problems)} problems." if problems else "All is well.")
+        click.echo(f"{counted(len(problems), 'problem')}." if problems else "All is well.")
     sys.exit(1 if problems else 0)
 
 

@@ -10,6 +10,7 @@ import click
 
 from ..knowledge_base import KnowledgeBase
 from ..sources.files import printable
+from ..text.counted import counted
 from .options import database_option, errors_in_one_line, json_option, open_knowledge_base, print_json
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def contradictions(entity: str | None, database: Path, as_json: bool) -> None:
     for item in found:
         _print(item)
     if found:
-        click.echo(f"{len(found):,} contradiction{'s'[: len(found) != 1]}.")
+        click.echo(f"{counted(len(found), 'contradiction')}.")
     elif single:
         click.echo("No contradictions.")
     else:

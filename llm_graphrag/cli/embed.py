@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from ..text.counted import counted
 from .options import ProgressLine, database_option, errors_in_one_line, json_option, open_knowledge_base
 
 
@@ -46,5 +47,5 @@ def embed(model: str | None, full: bool, off: bool, database: Path, as_json: boo
     if as_json:
         click.echo(json.dumps(asdict(done), indent=2))
         return
-    blank = f", {done.nothing:,} passages hold nothing to embed" if done.nothing else ""
-    click.echo(f"{done.made:,} vectors made, {done.removed:,} removed{blank}.")
+    blank = f", {counted(done.nothing, 'passage holds', 'passages hold')} nothing to embed" if done.nothing else ""
+    click.echo(f"{counted(done.made, 'vector')} made, {done.removed:,} removed{blank}.")

@@ -10,6 +10,7 @@ import click
 
 from ..knowledge_base import KnowledgeBase
 from ..sources.files import printable
+from ..text.counted import counted
 from . import extract_printer as printer
 from .model_options import ModelChoice, model_options
 from .options import ProgressLine, database_option, errors_in_one_line, json_option, open_knowledge_base, print_json
@@ -209,7 +210,9 @@ def _show_prompt(kb: KnowledgeBase, options: Options, reader: Reader, as_json: b
     if not windows:
         click.echo("There is nothing to ask about.")
         return
-    click.echo(click.style(f"System prompt, the same for all {len(windows):,} windows:", bold=True), err=True)
+    click.echo(
+        click.style(f"System prompt, the same for each of {counted(len(windows), 'window')}:", bold=True), err=True
+    )
     click.echo(_lines(reader.system))
     click.echo(click.style("First window:", bold=True), err=True)
     click.echo(_lines(window_prompt(windows[0])))
@@ -224,7 +227,7 @@ def _agreed(estimate: Estimate, reader: Reader, what: str, as_json: bool) -> int
     if not sys.stdin.isatty():
         why, status = NOBODY, 2
         click.echo(why, err=True)
-    elif click.confirm(f"{what} all {estimate.windows:,} windows?", err=True):
+    elif click.confirm(f"{what} {counted(estimate.windows, 'window')}?", err=True):
         return None
     else:
         why, status = "You said no.", 0
@@ -279,7 +282,7 @@ def _forget(kb: KnowledgeBase, documents: list[int] | None, as_json: bool) -> No
     if as_json:
         print_json({"windows": windows})
     else:
-        click.echo(f"{windows:,} windows can be asked about again; what was set aside for them is free.")
+        click.echo(f"{counted(windows, 'window')} can be asked about again; what was set aside is free.")
 
 
 def _replay(kb: KnowledgeBase, as_json: bool) -> None:

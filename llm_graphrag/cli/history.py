@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ..sources.files import printable
+from ..text.counted import counted
 from .options import database_option, errors_in_one_line, json_option, open_knowledge_base, print_json
 
 if TYPE_CHECKING:
@@ -75,7 +76,10 @@ def _keep(database: Path, runs: int, as_json: bool) -> None:
     if as_json:
         print_json({"keep": runs, "dropped": dropped})
     else:
-        click.echo(f"Dropped {dropped:,} runs. " + (f"The last {runs:,} are kept." if runs else "No log is kept."))
+        click.echo(
+            f"Dropped {counted(dropped, 'run')}. "
+            + (f"The last {counted(runs, 'is', 'are')} kept." if runs else "No log is kept.")
+        )
 
 
 def _list(database: Path, everything: bool, as_json: bool) -> None:
@@ -127,7 +131,7 @@ def _print(found: History, shown: int | None) -> None:
     values = [f"{_end(v.head, v.head_type)} {v.attribute}: {v.before} → {v.value}" for v in found.values]
     _section("Values changed", values, shown)
     renamed = [
-        f"{_end(r.name_before, r.type_before)} → {_end(r.name, r.type)}  ({r.facts:,} fact{'s'[: r.facts != 1]})"
+        f"{_end(r.name_before, r.type_before)} → {_end(r.name, r.type)}  ({counted(r.facts, 'fact')})"
         for r in found.renamed
     ]
     _section("Names and types changed", renamed, shown)
@@ -177,7 +181,7 @@ def _end(name: str, type_: str) -> str:
 def _changed(change: Changed) -> str:
     parts = []
     if change.evidence_before != change.evidence:
-        parts.append(f"stated {change.evidence_before:,} → {change.evidence:,} times")
+        parts.append(f"stated {change.evidence_before:,} → {counted(change.evidence, 'time')}")
     if change.confidence_before != change.confidence:
         parts.append(f"confidence {change.confidence_before} → {change.confidence}")
     return f"{_fact(change.fact)}  ({', '.join(parts)})"

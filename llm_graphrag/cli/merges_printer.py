@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..sources.files import printable
+from ..text.counted import counted
 from .proposals_printer import logged, print_log
 
 if TYPE_CHECKING:
@@ -102,11 +103,11 @@ def _print_side(word: str, side: Side) -> None:
         click.echo(f"  {printable(passage.uri)}:{passage.line}" + (" (private)" if passage.private else ""))
         click.echo(f"    {_line(passage.before)}{name}{_line(passage.after)}")
     if side.chunks > len(side.passages):
-        click.echo(f"  … named in {side.chunks:,} passages in all")
+        click.echo(f"  … named in {counted(side.chunks, 'passage')} in all")
     for item in side.stated[:STATED]:
         click.echo("  " + _fact(item))
     if len(side.stated) > STATED:
-        click.echo(f"  … and {len(side.stated) - STATED:,} more facts; --json has them")
+        click.echo(f"  … and {counted(len(side.stated) - STATED, 'more fact')}; --json has them")
 
 
 def _print_facts(title: str, facts: Sequence[Stated]) -> None:

@@ -12,6 +12,7 @@ import click
 
 from ..sources.files import printable
 from ..store.budgets import shown
+from ..text.counted import counted
 
 if TYPE_CHECKING:
     from ..review.places import Place
@@ -108,7 +109,7 @@ def print_cost(cost: Cost, err: bool = False) -> None:
     elif cost.unknown:
         took += f" for all but {cost.unknown:,} of them, of which nothing is known"
     click.echo(
-        f"If approved, the next extract asks about {_n(cost.windows, 'window')} again: {took} (by the last time).",
+        f"If approved, the next extract asks about {counted(cost.windows, 'window')} again: {took} (by the last time).",
         err=err,
     )
 
@@ -122,7 +123,7 @@ def print_decided(done: Sequence[Decided], again: int) -> None:
         return
     print_reread(done[0].replayed.windows, done[0].facts)
     if again:
-        click.echo(f"llm graphrag extract would now ask about {_n(again, 'window')} once more.")
+        click.echo(f"llm graphrag extract would now ask about {counted(again, 'window')} once more.")
 
 
 def print_undone(done: Decided) -> None:
@@ -134,9 +135,9 @@ def print_undone(done: Decided) -> None:
 
 def print_reread(replies: int, facts: int) -> None:
     """What reading kept replies again gave; nothing where none was read."""
-    change = f"{_n(abs(facts), 'fact')} {'more' if facts > 0 else 'fewer'}" if facts else "as many facts as before"
+    change = f"{counted(abs(facts), 'fact')} {'more' if facts > 0 else 'fewer'}" if facts else "as many facts as before"
     if replies:
-        click.echo(f"{_n(replies, 'kept reply', 'kept replies')} of models read again, free: {change}.")
+        click.echo(f"{counted(replies, 'kept reply', 'kept replies')} of models read again, free: {change}.")
 
 
 def print_log(rows: Sequence[sqlite3.Row]) -> None:
@@ -160,7 +161,7 @@ def _described(row: sqlite3.Row) -> str:
 
 
 def _measures(row: sqlite3.Row) -> list[str]:
-    measures = [row["status"], _n(row["support"], "document"), f"confidence {row['confidence']:.2f}"]
+    measures = [row["status"], counted(row["support"], "document"), f"confidence {row['confidence']:.2f}"]
     if row["nearest_name"]:
         measures.append(f"nearest {row['nearest_name']} ({row['similarity']:.2f})")
     if row["mapped_name"]:
@@ -168,14 +169,10 @@ def _measures(row: sqlite3.Row) -> list[str]:
     if row["decided_by"]:
         measures.append(f"by {printable(row['decided_by'])} on {row['decided_at']}")
     if row["asked_again"]:
-        measures.append(f"asked for again {_n(row['asked_again'], 'time')}")
+        measures.append(f"asked for again {counted(row['asked_again'], 'time')}")
     return measures
 
 
 def _line(text: str) -> str:
     """Text of a note on one line."""
     return printable("".join(" " if char.isspace() else char for char in text))
-
-
-def _n(number: int, one: str, many: str = "") -> str:
-    return f"{number:,} {one if number == 1 else many or one + 's'}"

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from ..sources.files import printable
+from ..text.counted import counted
 from .options import database_option, errors_in_one_line, json_option, open_knowledge_base, print_json
 
 
@@ -34,7 +35,7 @@ def remove(names: tuple[str, ...], database: Path, as_json: bool) -> None:
         return
     for uri in removed:
         click.echo(printable(uri))
-    click.echo(f"Removed {len(removed):,} documents.")
+    click.echo(f"Removed {counted(len(removed), 'document')}.")
 
 
 @click.command()
@@ -60,4 +61,6 @@ def forget(name: str, type_: str | None, never: bool, database: Path, as_json: b
     if as_json:
         print_json(done)
         return
-    click.echo(f"Forgot {printable(done['name'])}: {done['mentions']:,} mentions, {done['claims']:,} claims.")
+    click.echo(
+        f"Forgot {printable(done['name'])}: {counted(done['mentions'], 'mention')}, {counted(done['claims'], 'claim')}."
+    )

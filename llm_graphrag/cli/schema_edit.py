@@ -12,6 +12,7 @@ from ..facts import schema_edit
 from ..facts.template import KINDS, Template
 from ..knowledge_base import KnowledgeBase
 from ..sources.files import printable
+from ..text.counted import counted
 from .decision_options import decision_options, embed_names, progress_line
 from .options import open_knowledge_base, print_json
 from .proposals_printer import print_reread
@@ -171,7 +172,7 @@ def _print_asking(kb: KnowledgeBase, kind: str, name: str) -> None:
     for row in called(kb.connection, name):
         if row["kind"] == kind and row["status"] in WAITING and (asking := cost(kb.connection, row["id"]).windows):
             click.echo(
-                f"Models had asked for it in {asking:,} windows. To have these asked about once more: "
+                f"Models had asked for it in {counted(asking, 'window')}. To ask there once more: "
                 f"llm graphrag proposals approve {row['id']}"
             )
 

@@ -10,6 +10,7 @@ import sqlite3
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from ..text.counted import counted
 from ..text.normalise import name_key
 from . import counts, joining, name_signatures
 from .chunks import text_hash
@@ -40,9 +41,8 @@ def check(connection: sqlite3.Connection) -> list[Problem]:
 def _interrupted(connection: sqlite3.Connection) -> Iterator[Problem]:
     unfinished = connection.execute("SELECT count(*) FROM kg_documents WHERE scanned = 0").fetchone()[0]
     if unfinished:
-        yield Problem(
-            "kg_documents", None, f"{unfinished:,} documents of an interrupted run are unfinished: run add again"
-        )
+        are = counted(unfinished, "document of an interrupted run is", "documents of an interrupted run are")
+        yield Problem("kg_documents", None, f"{are} unfinished: run add again")
     for (uri,) in connection.execute("SELECT uri FROM kg_documents WHERE kind = 'import' AND content_hash = ''"):
         yield Problem("kg_documents", None, f"the import of {uri} was interrupted: import it again")
     if not unfinished and counts.are_stale(connection):
