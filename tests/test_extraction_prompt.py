@@ -317,6 +317,35 @@ def test_lists_grow_with_the_window_up_to_a_limit() -> None:
     assert caps == [40, 40, 85, 300]
 
 
+def test_lists_follow_the_length_of_the_text() -> None:
+    def caps(tokens: int, size: int = 1) -> list[int]:
+        lists = reply_schema(HARBOUR, "suggest", size, tokens=tokens)["properties"]
+        return [lists[name]["maxItems"] for name in ("entities", "attributes", "triples", "proposals")]
+
+    assert caps(0) == [8, 8, 8, 3]
+    assert caps(20) == [13, 13, 13, 3]
+    assert caps(100) == [33, 33, 33, 6]
+    assert caps(1_000) == [40, 40, 40, 20]
+    assert caps(2_000, 18) == [295, 295, 295, 20]
+    second = relations_schema(HARBOUR, "strict", 1, NAMED, tokens=20)["properties"]
+    assert [part["maxItems"] for part in second.values()] == [13, 13]
+
+
+@pytest.mark.skipif(not (SHARED.parent / "recorded").is_dir(), reason="needs ../shared/data")
+def test_what_a_large_model_read_fits_into_the_lists() -> None:
+    """780 thorough readings, each taken as a window of its own: no list is longer than what the schema allows."""
+    texts = [json.loads(line) for line in (SHARED / "2wiki_fg101" / "passages.jsonl").read_text("utf-8").splitlines()]
+    read = SHARED.parent / "recorded" / "2wiki_fg101" / "extractions.jsonl"
+    found = {row["id"]: row for row in map(json.loads, read.read_text("utf-8").splitlines())}
+    encyclopedia = load_template("encyclopedia")
+    for passage in texts:
+        tokens = count_tokens(passage["text"])
+        lists = reply_schema(encyclopedia, "strict", 1 + tokens // 250, tokens=tokens)["properties"]
+        said = found[passage["id"]]
+        longest = max(len(said["entities"]), len(said["attributes"]), len(said["relations"]))
+        assert longest <= lists["triples"]["maxItems"], passage["id"]
+
+
 def test_a_schema_with_an_empty_list_allows_text_there() -> None:
     bare = Template(name="bare", entity_types=HARBOUR.entity_types)
     triple = reply_schema(bare, "strict", 1)["properties"]["triples"]["items"]
@@ -340,8 +369,19 @@ def test_the_second_call_allows_only_known_names_where_their_types_fit() -> None
 
 
 def test_a_relation_that_no_name_fits_is_left_out() -> None:
-    lists = relations_schema(HARBOUR, "strict", 1, [("Mira", "person")])["properties"]
+    lists = relations_schema(HARBOUR, "strict", 1, [("Mira", "person"), ("Otto", "person")])["properties"]
     assert lists["triples"]["items"]["properties"]["relation"]["enum"] == ["married_to", "part_of"]
+
+
+def test_one_entity_alone_is_no_triple_and_may_be_named_with_others() -> None:
+    lists = relations_schema(HARBOUR, "strict", 1, [("Mira", "person")])["properties"]
+    plain = reply_schema(HARBOUR, "strict", 1, RELATIONS)["properties"]
+    assert lists["triples"] == plain["triples"]
+    owner = lists["attributes"]["items"]["properties"]
+    assert owner["entity"]["enum"] == ["Mira"]
+    assert owner["attribute"]["enum"] == ["born", "website", "trade"]
+    both = relations_schema(HARBOUR, "strict", 1, [("Oban", "town"), ("Oban", "boat")])["properties"]
+    assert both["triples"] != plain["triples"]
 
 
 # -- other people's ontologies ------------------------------------------------------------

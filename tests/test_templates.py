@@ -116,7 +116,8 @@ def test_encyclopedia_has_the_types_of_the_recorded_readings() -> None:
     )
     ends = {r.name: (r.domain, r.range) for r in template.relations}
     assert ends["member_of"] == (("person",), ("organization", "group"))
-    assert ends["founded"] == (("person", "organization"), ("organization", "work"))
+    assert ends["founded"] == (("person", "organization", "group"), ("organization", "work", "group"))
+    assert ends["leads"] == (("person",), ("organization", "place", "group"))
     assert ends["performed"] == (("person", "group"), ("work",))
     assert ends["part_of"] == ends["related_to"] == ends["preceded_by"] == ((), ())
 

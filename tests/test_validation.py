@@ -586,6 +586,34 @@ def test_an_alias_at_an_end_means_its_entity_unless_two_have_it() -> None:
     assert [fact[0] for fact in facts(found)] == ["Mira Holm", "Holm"]
 
 
+def test_what_is_listed_for_itself_is_no_alias_of_another() -> None:
+    """Small models give the names that stand nearby as aliases; then a triple would join an entity with itself."""
+    over = window("Mira married Otto in Oban. Mi sails the Gull. Mira Holm wakes.")
+    found = reading(
+        {
+            "entities": [
+                entity("Mira", "person", "Otto", "OBAN", "Gull", "Mi"),
+                entity("Mira Holm", "person", "Mira"),
+                entity("Otto", "person", "mira"),
+                entity("Oban", "town"),
+                entity("Gull", "no such type"),
+            ],
+            "triples": [triple("Mira", "married_to", "Otto"), triple("Mi", "lives_in", "Gull")],
+        },
+        over,
+    )
+    assert [fact[:3] for fact in facts(found)] == [("Mira", "married_to", "Otto")]
+    assert [(c.head, c.tail) for c in found.claims if c.kind == "alias"] == [("Mira", "Mi"), ("Mira Holm", "Mira")]
+    assert drops(found) == [
+        ("alias", "alias is another entity", "Otto"),
+        ("alias", "alias is another entity", "OBAN"),
+        ("alias", "alias is another entity", "Gull"),
+        ("alias", "alias is another entity", "mira"),
+        ("entity", "unknown entity type", "no such type"),
+        ("triple", "end of unknown type", "Gull"),
+    ]
+
+
 def test_each_chunk_that_names_an_entity_gives_a_type_claim() -> None:
     over = window("Mira sails.", "Nothing here.", "Mira sleeps. Mira wakes.")
     found = reading({"entities": [entity("Mira", "person")]}, over)

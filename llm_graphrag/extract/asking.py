@@ -22,7 +22,6 @@ from ..facts.llm.window import Window
 from ..facts.template import Template
 from ..ledger import BudgetExceeded
 from ..models import Caller, CallFailed, Reply, Stopped
-from ..text.tokens import count_tokens
 
 __all__ = ["CUT", "DONE", "FAILED", "FATAL", "REFUSED", "STOPPED", "Outcome", "Reader", "judge"]
 
@@ -73,13 +72,21 @@ class Reader:
 
     def most(self, window: Window) -> int:
         """The longest reply that is asked for, in tokens."""
-        text = sum(count_tokens(chunk.text) for chunk in window.chunks)
-        return min(self.reply_tokens, max(LEAST_REPLY, REPLY_SHARE * text))
+        return min(self.reply_tokens, max(LEAST_REPLY, REPLY_SHARE * window.tokens))
 
     def request(self, window: Window) -> Request:
         """The call about a window, as it would be made; of two, the first."""
         schema = self._schema(window)
         return Request(PURPOSE, self.system, prompts.window_prompt(window), schema, self.most(window))
+
+    def requests(self, window: Window) -> tuple[Request, ...]:
+        """All calls about a window as far as they are known before: what the second lists is in the first reply."""
+        if not self.two_step:
+            return (self.request(window),)
+        prompt, most = prompts.entities_prompt(window), self.most(window)
+        first = Request(PURPOSE, self.system, prompt, self._schema(window, prompts.ENTITIES), most)
+        prompt = prompts.relations_prompt(window, ())
+        return first, Request(PURPOSE, self.system, prompt, self._schema(window, prompts.RELATIONS), most)
 
     def ask(self, extraction: int, window: Window) -> Outcome:
         """Everything that can go wrong with a call is in the outcome; what is raised is a bug."""
@@ -105,7 +112,7 @@ class Reader:
             named = listed_entities(first, window, self.schema, self.mode)
             text = prompts.relations_prompt(window, named)
             if schema is not None:
-                schema = relations_schema(self.schema, self.mode, len(window.chunks), named)
+                schema = relations_schema(self.schema, self.mode, len(window.chunks), named, window.tokens)
         self._call(text, schema, window, outcome, first)
         try:
             self._read(window, outcome)
@@ -122,7 +129,7 @@ class Reader:
         """What bounds the reply, for models that can be bounded; the prompt says the same to the others."""
         if not self.caller.supports_schema:
             return None
-        return reply_schema(self.schema, self.mode, len(window.chunks), part)
+        return reply_schema(self.schema, self.mode, len(window.chunks), part, window.tokens)
 
     def _call(
         self, text: str, schema: Mapping[str, Any] | None, window: Window, outcome: Outcome, before: str = ""

@@ -8,12 +8,12 @@ not taken, and what relies on its type is not either.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from ...text.normalise import clean_name, name_key
 from ..claims import ALSO_KNOWN_AS, IS_A
-from .names import is_description, name_fault
+from .names import is_description, name_fault, one_holds_the_other
 from .places import Places
 from .reading import Dropped, ModelClaim
 from .reply import RawEntity
@@ -22,6 +22,7 @@ from .types import Bound, Meant
 __all__ = ["End", "Ends", "Entity", "Fit"]
 
 NOT_IN_TEXT, UNKNOWN_TYPE, DESCRIPTION = "name not in the text", "unknown entity type", "alias is a description"
+OTHER = "alias is another entity"
 _MAX_ALIASES = 20
 _MAX_WRITTEN = 1_000  # characters of a name that are looked at; it is too long long before
 _UNKNOWN = "?"  # the type of an end whose type the schema does not have; allowed nowhere
@@ -69,13 +70,20 @@ class Ends:
         self.places = places
         self.dropped = dropped
         self._entities: dict[str, list[Entity]] = {}
+        self._listed: set[str] = set()  # keys of all that were listed, taken or not
         self._unknown: set[str] = set()  # keys that were listed with a type that the schema does not have
         self._aliases: dict[str, set[str]] = {}  # key of an alias to keys of entities
         self._expected: dict[str, set[str]] = {}  # types that kept facts leave for an end without one
 
     # -- what is listed ---------------------------------------------------------------
 
-    def add(self, entities: Iterable[RawEntity]) -> None:
+    def add(self, entities: Sequence[RawEntity]) -> None:
+        """Take the entities of a reply.
+
+        What one of them is called is no other name of another, as weak models say of what stands nearby; unless one
+        name holds the words of the other: then it may be one thing that was listed twice.
+        """
+        self._listed |= {name_key(clean_name(raw.name[:_MAX_WRITTEN])) for raw in entities}
         for raw in entities:
             self._add(raw)
 
@@ -110,6 +118,8 @@ class Ends:
             if name_key(alias) in known:
                 continue
             fault = name_fault(alias) or (DESCRIPTION if is_description(alias) else "")
+            if name_key(alias) in self._listed and not one_holds_the_other(name, alias):
+                fault = fault or OTHER
             if fault or not self.places.documents_with((alias,)):
                 self._drop("alias", fault or NOT_IN_TEXT, raw, alias)
                 continue
@@ -127,7 +137,7 @@ class Ends:
         name = clean_name(written[:_MAX_WRITTEN])
         key = name_key(name)
         owners = self._aliases.get(key, set())
-        if key not in self._entities and len(owners) == 1:
+        if key not in self._listed and key not in self._entities and len(owners) == 1:
             key = next(iter(owners))
         entities = self._entities.get(key, [])
         hint = self.bound.entity_type(type_hint) if type_hint else ""

@@ -21,6 +21,7 @@ __all__ = [
     "PRONOUN",
     "is_description",
     "name_fault",
+    "one_holds_the_other",
     "same_word",
     "short_forms",
     "significant_words",
@@ -115,6 +116,16 @@ def significant_words(name: str) -> tuple[str, ...]:
     words = [word for word in WORD.findall(name_key(name)) if word]
     kept = [word for word in words if word not in FUNCTION_WORDS]
     return tuple(dict.fromkeys(stem(word) for word in kept or words))
+
+
+def one_holds_the_other(first: str, second: str) -> bool:
+    """Whether all significant words of one name are words of the other.
+
+    >>> one_holds_the_other("Janis Lyn Joplin", "Janis Joplin"), one_holds_the_other("Mira Holm", "Ada Holm")
+    (True, False)
+    """
+    words, others = set(significant_words(first)), set(significant_words(second))
+    return bool(words and others) and (words <= others or others <= words)
 
 
 @lru_cache(maxsize=5_000)

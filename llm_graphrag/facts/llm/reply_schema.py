@@ -2,8 +2,9 @@
 
 Only what OpenAI's structured outputs and llama.cpp's grammars both understand is used:
 objects with every property required and no others, enums, arrays with ``maxItems``,
-integers with a range. Arrays are capped because small models repeat an item until the
-reply is full; the caps stay well below the 2,000 repetitions that llama.cpp refuses.
+integers with a range. Arrays are capped, by the length of the text, because small models
+repeat an item until the reply is full; the caps stay well below the 2,000 repetitions that
+llama.cpp refuses.
 
 A triple names its ends, it does not type them, so domains and ranges cannot be part of
 the schema of the one-call way; ``validate`` checks them. In the two-step way the names
@@ -42,7 +43,9 @@ PROPOSAL_KINDS = ("entity_type", "relation", "attribute")
 MAX_ITEMS = 300
 MAX_ALIASES, MAX_PROPOSALS = 6, 20
 MAX_NAMES = 48  # entities for which alternatives are written out; each is repeated in several
-_FIRST, _MORE = 40, 15  # items of a list: for the first chunk and for each other one
+_FIRST, _MORE = 40, 15  # items of a list at most: for the first chunk and for each other one
+_LEAST, _SHARE = 8, 4  # … and in a short text: these and one for so many tokens, twice what thorough readings need
+_LEAST_PROPOSALS, _PROPOSAL_SHARE = 3, 30
 
 Schema = dict[str, Any]
 _TEXT: Schema = {"type": "string"}
@@ -56,8 +59,10 @@ def checked_mode(mode: str) -> str:
     return mode
 
 
-def reply_schema(schema: Template, mode: str, window_size: int, part: str = ALL) -> Schema:
+def reply_schema(schema: Template, mode: str, window_size: int, part: str = ALL, tokens: int | None = None) -> Schema:
     """The schema of a reply about a window of ``window_size`` chunks; ``part`` is ALL, ENTITIES or RELATIONS.
+
+    ``tokens`` is the length of its text: of a short one, lists are short, too.
 
     Entities that are asked for alone have a name and a type and nothing else, for the models that need two calls.
 
@@ -66,6 +71,10 @@ def reply_schema(schema: Template, mode: str, window_size: int, part: str = ALL)
     checked_mode(mode)
     bound = mode != OPEN
     most = min(MAX_ITEMS, _FIRST + _MORE * (max(window_size, 1) - 1))
+    proposals = MAX_PROPOSALS
+    if tokens is not None:
+        most = min(most, _LEAST + tokens // _SHARE)
+        proposals = min(proposals, _LEAST_PROPOSALS + tokens // _PROPOSAL_SHARE)
     chunk = _chunk(window_size)
     lists: dict[str, Schema] = {}
     if part != RELATIONS:
@@ -82,17 +91,20 @@ def reply_schema(schema: Template, mode: str, window_size: int, part: str = ALL)
         lists["attributes"] = _list(_attribute(_TEXT, _one_of(attributes), chunk), most)
         lists["triples"] = _list(_triple(_TEXT, _one_of(relations), _TEXT, chunk), most)
         if mode == SUGGEST:
-            lists["proposals"] = _list(_proposal(chunk), MAX_PROPOSALS)
+            lists["proposals"] = _list(_proposal(chunk), proposals)
     return _object(lists)
 
 
-def relations_schema(schema: Template, mode: str, window_size: int, entities: Sequence[tuple[str, str]]) -> Schema:
+def relations_schema(
+    schema: Template, mode: str, window_size: int, entities: Sequence[tuple[str, str]], tokens: int | None = None
+) -> Schema:
     """The schema of the second of two calls: ends are names from ``entities`` (name, type) that the relation allows.
 
     An entity without a type may stand anywhere. With no entities, more than ``MAX_NAMES`` or in open mode it is the
-    plain schema.
+    plain schema. So is a list for which the entities leave nothing to say: of one entity alone there is no triple, and
+    a model that did not list the others may still name them.
     """
-    plain = reply_schema(schema, mode, window_size, RELATIONS)
+    plain = reply_schema(schema, mode, window_size, RELATIONS, tokens)
     if mode == OPEN or not 0 < len(entities) <= MAX_NAMES:
         return plain
     chunk = _chunk(window_size)
@@ -107,9 +119,19 @@ def relations_schema(schema: Template, mode: str, window_size: int, entities: Se
     _alternatives(lists["attributes"], [_attribute(_one_of(n), _one_of(r), chunk) for n, r in attributes.items() if n])
     _alternatives(
         lists["triples"],
-        [_triple(_one_of(h), _one_of(r), _one_of(t), chunk) for (h, t), r in triples.items() if h and t],
+        [
+            _triple(_one_of(h), _one_of(r), _one_of(t), chunk)
+            for (h, t), r in triples.items()
+            if _differ(h, t, entities)
+        ],
     )
     return plain
+
+
+def _differ(heads: tuple[str, ...], tails: tuple[str, ...], entities: Sequence[tuple[str, str]]) -> bool:
+    """Whether two of the ends may be two entities; those of one name are, if it is listed with two types."""
+    names = {*heads, *tails}
+    return bool(heads and tails) and (len(names) > 1 or sum(name in names for name, _ in entities) > 1)
 
 
 def _fitting(entities: Sequence[tuple[str, str]], allowed: tuple[str, ...]) -> tuple[str, ...]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ...text.tokens import count_tokens
+
 __all__ = ["Window", "WindowChunk"]
 
 
@@ -27,3 +29,8 @@ class Window:
     chunks: tuple[WindowChunk, ...]
     context: str = ""  # what stands right before the first chunk in its document; not to be extracted from
     private: bool = False  # all of its documents are private, or none is
+
+    @property
+    def tokens(self) -> int:
+        """Tokens of the text that is to be read."""
+        return sum(count_tokens(chunk.text) for chunk in self.chunks)
