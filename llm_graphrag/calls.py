@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from .failures import Failure, failure_of
-from .ledger import estimate_prompt_tokens
+from .ledger import estimate_prompt_tokens, estimate_rules_tokens, estimate_schema_tokens
 
 __all__ = [
     "DEFAULT_MAX_OUTPUT",
@@ -89,8 +89,13 @@ class Request:
     @property
     def estimate(self) -> int:
         """Tokens of all that the model reads, as far as can be told without knowing it."""
-        schema = written(self.schema) if self.schema is not None else ""
-        return PROMPT_OVERHEAD + sum(map(estimate_prompt_tokens, (self.system or "", self.prompt, schema)))
+        read = estimate_rules_tokens(self.system or "") + estimate_prompt_tokens(self.prompt)
+        return PROMPT_OVERHEAD + read + self.schema_estimate
+
+    @property
+    def schema_estimate(self) -> int:
+        """Those of them that are the JSON schema: some providers charge for it, others make a grammar of it."""
+        return estimate_schema_tokens(written(self.schema)) if self.schema is not None else 0
 
     def fitted(self, *, schema: bool, system: bool) -> Request:
         """The same for a model that takes no ``schema``, or no ``system`` prompt: it becomes part of the prompt."""

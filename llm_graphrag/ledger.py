@@ -44,12 +44,16 @@ from .text.tokens import count_tokens
 
 __all__ = [
     "KNOWLEDGE_BASE", "Budget", "BudgetExceeded", "Ledger", "Reservation", "Standing",
-    "estimate_prompt_tokens", "is_alive", "process_name",
+    "estimate_prompt_tokens", "estimate_rules_tokens", "estimate_schema_tokens", "is_alive", "process_name",
 ]  # fmt: skip
 
 PROMPT_CORRECTION = 1.1
 """Tokens of a prompt for each that text.tokens counts, and one more for each line, since white space is not counted
 there. Chunks are cut by that count, so it stays as it is. docs/spend.md: measured on four providers' tokenizers."""
+
+RULES_CORRECTION, SCHEMA_CORRECTION = 1.0, 0.9
+"""The same for what is written here and not in notes, line breaks included: system prompts, which are lists of types
+for the most part (0.93 to 1.04 with three tokenizers and all templates), and JSON schemas (0.86 to 0.98)."""
 
 UNKNOWN_MARGIN, LEAST_MARGIN = 1.75, 1.15
 """Set aside for a prompt, as a multiple of its estimate: until a model has reported ENOUGH calls (Russian on an old
@@ -75,6 +79,16 @@ class Reservation:
 def estimate_prompt_tokens(text: str, calibration: float = 1.0) -> int:
     """About how many tokens a provider counts for a prompt; ``calibration`` is what a ledger learned of the model."""
     return math.ceil((count_tokens(text) * PROMPT_CORRECTION + len(LINES.findall(text))) * calibration)
+
+
+def estimate_rules_tokens(text: str) -> int:
+    """About how many tokens a provider counts for a system prompt."""
+    return math.ceil(count_tokens(text) * RULES_CORRECTION)
+
+
+def estimate_schema_tokens(text: str) -> int:
+    """About how many tokens a provider counts for a JSON schema, if it charges for it."""
+    return math.ceil(count_tokens(text) * SCHEMA_CORRECTION)
 
 
 class Ledger:
@@ -131,10 +145,14 @@ class Ledger:
         scopes = ((KNOWLEDGE_BASE, None), (self.run_scope, self.run))
         return [found for scope, run in scopes if (found := standing(self.connection, scope, run))]
 
-    def calibration(self, model_id: str) -> float:
-        """Prompt tokens that this model reported for each that was estimated; 1.0 before its first call."""
+    def calibration(self, model_id: str, purpose: str | None = None) -> float:
+        """Prompt tokens that this model reported for each that was estimated; 1.0 before its first call.
+
+        Of calls for ``purpose``, if there were some: a JSON schema that is part of the estimate is not charged by all.
+        """
         with self._lock:
-            return _calibration(model_calls.recent_usage(self.connection, model_id, RECENT))
+            usage = model_calls.recent_usage(self.connection, model_id, RECENT, purpose)
+            return _calibration(usage or model_calls.recent_usage(self.connection, model_id, RECENT))
 
     def lost(self) -> tuple[int, int]:
         """Calls of this run that were lost, and the tokens that they count."""
@@ -163,8 +181,10 @@ class Ledger:
         """
         price = price_of(model_id)
         with self._lock, transaction(self.connection):
-            usage = model_calls.recent_usage(self.connection, model_id, RECENT)
-            prompt = math.ceil(prompt_tokens_estimate * _calibration(usage) * _margin(usage))
+            usage = model_calls.recent_usage(self.connection, model_id, RECENT, purpose)
+            known = _calibration(usage or model_calls.recent_usage(self.connection, model_id, RECENT))
+            known = known if usage else max(1.0, known)  # other calls may have been charged for less
+            prompt = math.ceil(prompt_tokens_estimate * known * _margin(usage))
             standings = self._standings()
             if max_output is None:
                 refuse_unlimited(standings, model_id)

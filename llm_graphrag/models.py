@@ -195,7 +195,7 @@ class Caller:
         text = response.text()
         usage = response.usage()
         counted = not usage.input or (bool(text) and not usage.output)
-        read = int(usage.input or request.estimate * self.ledger.calibration(self.model_id))
+        read = int(usage.input or request.estimate * self.ledger.calibration(self.model_id, request.purpose))
         wrote = int(usage.output or estimate_prompt_tokens(text))
         logged_as = response.id if self._log else None
         cost = self._recorded(partial(self.ledger.settle, reservation, read, wrote, logged_as))

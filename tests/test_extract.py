@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +14,17 @@ from extraction_model import chunks, notes, reading, say, schema_file
 from rows import facts
 from scripted_model import HttpError, ScriptedModel, llm_user, scripted  # noqa: F401 - fixtures
 
+from llm_graphrag.calls import PROMPT_OVERHEAD, written
 from llm_graphrag.extract.run import Options, Report
 from llm_graphrag.facts.template import load_template
 from llm_graphrag.knowledge_base import KnowledgeBase
-from llm_graphrag.ledger import Budget, Ledger
+from llm_graphrag.ledger import (
+    Budget,
+    Ledger,
+    estimate_prompt_tokens,
+    estimate_rules_tokens,
+    estimate_schema_tokens,
+)
 from llm_graphrag.models import Caller
 
 Make = Callable[..., ScriptedModel]
@@ -346,6 +354,35 @@ def test_the_estimate_is_near_what_the_ledger_says(kb: KnowledgeBase, tmp_path: 
     assert (rest.windows, rest.guessed) == (report.done, False)
     assert rest.prompt_tokens == pytest.approx(report.input_tokens, rel=0.15)
     assert rest.output_tokens == pytest.approx(report.output_tokens, rel=0.25)
+
+
+@pytest.mark.parametrize("two_step", [False, True])
+@pytest.mark.parametrize("charges_schema", [False, True])
+def test_before_the_first_call_the_estimate_is_a_range(
+    kb: KnowledgeBase, tmp_path: Path, scripted: Make, charges_schema: bool, two_step: bool
+) -> None:
+    """Of a model whose tokens are as they are estimated, but that may take the JSON schema for nothing."""
+
+    def usage(read: str, said: str) -> tuple[int, int]:
+        call = model.calls[-1]
+        schema = estimate_schema_tokens(written(call.schema)) if charges_schema and call.schema else 0
+        rules = estimate_rules_tokens(call.system or "")
+        return rules + estimate_prompt_tokens(call.prompt) + PROMPT_OVERHEAD + schema, len(said) // 4
+
+    model = scripted(say, usage=usage)
+    kb.add([write(tmp_path / "v", notes(40, padding=10))])
+    with Ledger.open(kb.path) as ledger:
+        caller = Caller("scripted", ledger, log=False)
+        reader = kb.extraction_reader(caller, two_step)
+        chosen = Options(window_tokens=1_500, workers=1)
+        first = kb.extraction_estimate(reader, chosen)
+        assert first.least_prompt_tokens < first.prompt_tokens < first.most_prompt_tokens
+        read = kb.extract(caller, replace(chosen, limit=2), two_step).input_tokens
+        rest = kb.extraction_estimate(reader, chosen)
+        assert rest.least_prompt_tokens == rest.prompt_tokens == rest.most_prompt_tokens
+        later = kb.extract(caller, chosen, two_step).input_tokens
+    assert first.prompt_tokens == pytest.approx(read + later, rel=0.15)
+    assert rest.prompt_tokens == pytest.approx(later, rel=0.15)
 
 
 def test_a_reply_that_is_cut_off_is_asked_for_in_two_halves(kb: KnowledgeBase, tmp_path: Path, scripted: Make) -> None:

@@ -144,6 +144,19 @@ def test_calibration_is_learned_by_model(ledger: Ledger) -> None:
     assert estimate_prompt_tokens(text) == 9
 
 
+def test_calibration_is_learned_by_purpose(ledger: Ledger) -> None:
+    """A JSON schema is a part of the estimate of one purpose and not of another, and is not charged for by all."""
+    for _ in range(3):
+        ledger.settle(ledger.reserve("extract", MODEL, 1000, 100), 700, 50)
+    assert (ledger.calibration(MODEL, "extract"), ledger.calibration(MODEL, "answer")) == (0.7, 0.7)
+    # what was reported of the other calls makes an estimate no smaller, and there is no margin learned of them
+    assert ledger.reserve("answer", MODEL, 1000, 100).tokens == 1750 + 100
+    ledger.settle(ledger.reserve("answer", MODEL, 1000, 100), 1100, 50)
+    assert (ledger.calibration(MODEL, "extract"), ledger.calibration(MODEL, "answer")) == (0.7, 1.1)
+    assert ledger.calibration(MODEL) == pytest.approx(0.8)
+    assert ledger.reserve("extract", MODEL, 1000, 100).tokens == 805 + 100
+
+
 def test_output_ratio(ledger: Ledger) -> None:
     assert ledger.output_ratio("extract", MODEL) is None
     ledger.settle(ledger.reserve("extract", MODEL, 100, 100), 200, 50)

@@ -39,7 +39,14 @@ from scripted_model import (
 from llm_graphrag import calls, failures
 from llm_graphrag.failures import failure_of
 from llm_graphrag.knowledge_base import KnowledgeBase
-from llm_graphrag.ledger import Budget, BudgetExceeded, Ledger, estimate_prompt_tokens
+from llm_graphrag.ledger import (
+    Budget,
+    BudgetExceeded,
+    Ledger,
+    estimate_prompt_tokens,
+    estimate_rules_tokens,
+    estimate_schema_tokens,
+)
 from llm_graphrag.models import Caller, CallFailed, ModelError, Reply, Stopped
 from llm_graphrag.sources.rows.open import RowOptions
 from llm_graphrag.store.connection import open_to_write
@@ -224,8 +231,8 @@ def test_a_schema_is_passed_or_written_out(scripted: Scripted, ledger: Ledger) -
     assert unable.calls[0].prompt.startswith("Text.\n\nReply with JSON only, in one fenced block")
     assert json.loads(unable.calls[0].prompt.split("```json")[-1].rstrip("`\n")) == SCHEMA
     estimates = [row[0] for row in ledger.connection.execute("SELECT estimated_tokens FROM kg_ledger ORDER BY id")]
-    written = estimate_prompt_tokens(json.dumps(SCHEMA, separators=(",", ":")))
-    assert estimates[0] == 12 + estimate_prompt_tokens("Rules.") + estimate_prompt_tokens("Text.") + written
+    written = estimate_schema_tokens(json.dumps(SCHEMA, separators=(",", ":")))
+    assert estimates[0] == 12 + estimate_rules_tokens("Rules.") + estimate_prompt_tokens("Text.") + written
     assert estimates[1] > estimates[0]
 
 

@@ -45,7 +45,7 @@ def estimate_as_dict(estimate: Estimate, reader: Reader) -> dict[str, Any]:
 
     price = price_of(reader.caller.model_id)
     cost = price.cost(estimate.prompt_tokens, estimate.output_tokens) if price else None
-    most = price.cost(estimate.prompt_tokens, estimate.most_output_tokens) if price else None
+    most = price.cost(estimate.most_prompt_tokens, estimate.most_output_tokens) if price else None
     return {"model": reader.caller.model_id, **asdict(estimate), "cost_usd": cost, "most_cost_usd": most}
 
 
@@ -60,7 +60,7 @@ def print_estimate(estimate: Estimate, reader: Reader, as_json: bool = False, er
         return
     click.echo(
         f"{estimate.windows:,} windows of {estimate.documents:,} documents, {estimate.text_tokens:,} tokens of text.\n"
-        f"{reader.caller.model_id}: about {estimate.prompt_tokens:,} tokens of prompts and "
+        f"{reader.caller.model_id}: about {estimate.prompt_tokens:,} tokens of prompts{_range(estimate)} and "
         f"{estimate.output_tokens:,} of replies{' (a guess, no reply is known yet)' if estimate.guessed else ''}; "
         + (
             f"about ${cost:.4f}; ${most:.4f} if every reply is as long as it may be. Replies that cannot be used or do "
@@ -70,6 +70,12 @@ def print_estimate(estimate: Estimate, reader: Reader, as_json: bool = False, er
         ),
         err=err,
     )
+
+
+def _range(estimate: Estimate) -> str:
+    """What is not known before the first call."""
+    least, most = estimate.least_prompt_tokens, estimate.most_prompt_tokens
+    return f" ({least:,} to {most:,}, as it charges for JSON schemas or not)" if least < most else ""
 
 
 def print_no_match(options: Mapping[str, str | tuple[str, ...]], as_json: bool) -> None:

@@ -127,13 +127,16 @@ def open_calls(connection: sqlite3.Connection) -> list[sqlite3.Row]:
     return connection.execute("SELECT id, process, at FROM kg_ledger WHERE status = 'reserved'").fetchall()
 
 
-def recent_usage(connection: sqlite3.Connection, model: str, limit: int) -> list[tuple[int, int]]:
-    """(estimated, reported) prompt tokens of the last settled calls of a model."""
+def recent_usage(
+    connection: sqlite3.Connection, model: str, limit: int, purpose: str | None = None
+) -> list[tuple[int, int]]:
+    """(estimated, reported) prompt tokens of the last settled calls of a model, for a purpose or for all."""
     rows = connection.execute(
         """SELECT estimated_tokens, input_tokens FROM kg_ledger
-           WHERE model = ? AND status = 'settled' AND estimated_tokens > 0 AND input_tokens > 0
-           ORDER BY id DESC LIMIT ?""",
-        [model, limit],
+           WHERE model = :model AND status = 'settled' AND estimated_tokens > 0 AND input_tokens > 0
+             AND (:purpose IS NULL OR purpose = :purpose)
+           ORDER BY id DESC LIMIT :limit""",
+        {"model": model, "purpose": purpose, "limit": limit},
     )
     return [(row[0], row[1]) for row in rows]
 
