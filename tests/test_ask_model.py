@@ -7,6 +7,7 @@ import os
 import random
 import re
 import sqlite3
+import subprocess
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -583,9 +584,33 @@ def test_a_file_that_cannot_be_written_is_asked_without_a_model(
     monkeypatch.setattr(os, "access", lambda path, mode: mode != os.W_OK and access(path, mode))
     error = filled("ask", QUESTION, "-m", "scripted", exit_code=1).stderr
     assert error.count("\n") == 1
-    assert "cannot be written, and what a model is asked is counted in that file. Leave out -m, or ask a copy:" in error
+    assert "and what a model is asked is counted there. Leave out -m to see the evidence. Work on a copy" in error
     assert "Ana Ruiz" in filled("ask", QUESTION).stdout
     assert model.calls == []
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write what is read-only")
+def test_a_file_that_others_publish(filled: Run, scripted: Scripted, llm_user: Path, tmp_path: Path) -> None:  # noqa: F811
+    model = scripted(says(ANA))
+    folder = tmp_path / "published notes"
+    folder.mkdir()
+    path = folder / "kb.db"
+    with sqlite3.connect(llm_user / "graphrag.db") as connection:
+        connection.execute("VACUUM INTO ?", [str(path)])
+    path.chmod(0o444)
+    folder.chmod(0o555)
+    try:
+        assert "Ana Ruiz" in filled("ask", QUESTION, "-d", path).stdout
+        for command in (["ask", QUESTION, "-m", "scripted"], ["extract", "-m", "scripted", "--yes"]):
+            error = filled(*command, "-d", path, exit_code=1).stderr
+            assert error.count("\n") == 1 and error.startswith(f"Error: {path} cannot be written: ")
+        assert model.calls == []
+        shown = error[error.index(": cp ") + 2 :].strip()
+        subprocess.run(shown, shell=True, cwd=tmp_path, check=True)
+        answer = filled("ask", QUESTION, "-m", "scripted", "-d", tmp_path / "copy.db").stdout
+        assert answer.startswith("Ana Ruiz repaired the harbour clock in 1999 [")
+    finally:
+        folder.chmod(0o755)
 
 
 def test_reading_that_was_not_complete_shows_in_the_exit_status(

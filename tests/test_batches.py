@@ -539,12 +539,12 @@ def test_the_command(kb: KnowledgeBase, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
-        (["--import-replies", "none.jsonl"], 1, "There is no file none.jsonl"),
-        (["--import-replies", "a", "--from-replies"], 2, "--from-replies and --import-replies do not go together"),
+        (["--import-replies", "none.jsonl"], 2, "File 'none.jsonl' does not exist"),
+        (["--import-replies", __file__, "--from-replies"], 2, "--from-replies and --import-replies do not go together"),
         (["--export-requests", "a", "--dask", "tcp://x"], 2, "--export-requests and --dask do not go together"),
         (["--any-model"], 2, "--any-model goes with --import-replies"),
-        (["-m", "scripted", "--export-requests", "no/such/folder.jsonl", "--yes"], 1, "no/such"),
-        (["-m", "scripted", "--export-requests", "a", "--yes", "--two-step"], 1, "do not fit into a batch"),
+        (["-m", "scripted", "--export-requests", "no/such/folder.jsonl", "--yes"], 2, "there is no folder no/such"),
+        (["-m", "scripted", "--export-requests", "a", "--two-step"], 2, "--export-requests and --two-step do not go"),
     ],
 )
 def test_what_cannot_be_done_is_said(kb: KnowledgeBase, arguments: list[str], code: int, said: str) -> None:

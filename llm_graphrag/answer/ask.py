@@ -128,6 +128,6 @@ def _deepened(deepen: Callable[[Sequence[int]], Report], chunks: Sequence[int]) 
         report = deepen(chunks)
     except (ModelError, BudgetExceeded) as error:
         return Deepened(0, 0, 0, 0, str(error))
-    error = next((error for error, _ in report.errors.most_common(1)), "")
+    why = next((said for said, _ in report.errors.most_common(1)), "")
     stopped = report.why or report.stopped
-    return Deepened(report.windows, report.calls, report.kept, report.failed, stopped, report.done, error)
+    return Deepened(report.windows, report.calls, report.kept, report.failed, stopped, report.done, why)

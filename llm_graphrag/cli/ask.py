@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from contextlib import ExitStack
 from dataclasses import replace
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ..store.connection import cannot_be_written, is_writable
 from .answer_printer import Printer
 from .model_options import ModelChoice, model_options
 from .options import (
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from ..answer.ask import Answer, Trouble
     from ..models import Caller
 
+NOT_COUNTED = ", and what a model is asked is counted there. Leave out -m to see the evidence"
 MODEL_HELP = "A model of llm, or an alias, that answers from the passages. Without it no model is asked."
 
 
@@ -100,7 +101,9 @@ def ask(
     if question == "-":
         question = sys.stdin.buffer.read().decode("utf-8", "replace").strip()
     model = _checked(model, no_llm, no_log, deep)
-    log = not no_log and _writable(database)
+    log = not no_log and is_writable(database)
+    if model.name and database.exists() and not is_writable(database):
+        raise click.ClickException(cannot_be_written(database, NOT_COUNTED))
     printer = Printer(stream=not (no_stream or as_json))
     with open_knowledge_base(database, readonly=not (model.name or log)) as kb, ExitStack() as stack:
         caller, trouble = _caller(model, kb.path, stack)
@@ -137,10 +140,6 @@ def _checked(model: ModelChoice, no_llm: bool, no_log: bool, deep: bool) -> Mode
     return replace(model, name=None if no_llm else model.name, log=model.log and not no_log)
 
 
-def _writable(database: Path) -> bool:
-    return os.access(database, os.W_OK) and os.access(database.resolve().parent, os.W_OK)
-
-
 def _caller(model: ModelChoice, path: Path, stack: ExitStack) -> tuple[Caller | None, Trouble | None]:
     """The model, if one is to be asked, or why it cannot be."""
     if model.name is None:
@@ -148,11 +147,6 @@ def _caller(model: ModelChoice, path: Path, stack: ExitStack) -> tuple[Caller | 
     from ..answer.ask import Trouble
     from ..models import ModelError
 
-    if not _writable(path):
-        raise click.ClickException(
-            f"{path} cannot be written, and what a model is asked is counted in that file. Leave out -m, or ask a copy:"
-            f" cp {path} copy.db; llm graphrag ask -d copy.db …"
-        )
     try:
         return stack.enter_context(model.caller(path)), None
     except ModelError as error:

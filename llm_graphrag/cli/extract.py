@@ -118,6 +118,7 @@ HOW = ("limit", "again", "retry_failed", "two_step", "only_estimate", "dry_run")
 TOGETHER = (
     ("again", "retry_failed"),
     ("only_estimate", "dry_run"),
+    ("export_requests", "two_step"),
     *((way, other) for way in ("from_replies", "import_replies") for other in (*CHOICE, *HOW)),
     *(("forget_exported", other) for other in HOW),
 )

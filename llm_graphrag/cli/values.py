@@ -61,7 +61,7 @@ class NewFile(click.Path):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         path = super().convert(value, param, ctx)
-        folder = Path(path).resolve().parent
+        folder = Path(os.fsdecode(path)).parent
         if not folder.is_dir():
             self.fail(f"there is no folder {printable(str(folder))}", param, ctx)
         if not os.access(folder, os.W_OK):

@@ -10,6 +10,7 @@ code meets a missing table.
 from __future__ import annotations
 
 import os
+import shlex
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,6 +20,8 @@ from urllib.parse import quote
 from . import migrations
 
 BUSY_TIMEOUT_MS = 60_000
+BULK_CACHE_KB = 256_000
+BULK_LOG_PAGES = 16_000
 
 
 class KnowledgeBaseError(ValueError):
@@ -43,12 +46,25 @@ def open_to_write(path: Path, create: bool = False) -> sqlite3.Connection:
         migrations.apply(connection)
     except sqlite3.Error as error:
         connection.close()
+        if not is_writable(path):
+            raise KnowledgeBaseError(cannot_be_written(path)) from error
         raise KnowledgeBaseError(f"{path} cannot be opened for writing: {error}") from error
     except BaseException:
         connection.close()
         raise
     connection.execute("PRAGMA foreign_keys = ON")
     return connection
+
+
+def is_writable(path: Path) -> bool:
+    """Whether the file may be written; SQLite writes beside it, so its folder has to be, too."""
+    return os.access(path, os.W_OK) and os.access(path.resolve().parent, os.W_OK)
+
+
+def cannot_be_written(path: Path, why: str = "") -> str:
+    """Says so, and what to do; a copy of a read-only file is read-only."""
+    copy = f"cp {shlex.quote(str(path))} copy.db && chmod u+w copy.db"
+    return f"{path} cannot be written: the file or its folder is read-only{why}. Work on a copy with -d copy.db: {copy}"
 
 
 def open_in_memory() -> sqlite3.Connection:
@@ -107,6 +123,24 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
         connection.rollback()
         raise
     connection.commit()
+
+
+@contextmanager
+def many_writes(connection: sqlite3.Connection) -> Iterator[None]:
+    """For a run that writes much of the file: indexes stay in memory, and the log is copied into the file seldom."""
+    usual = {
+        name: connection.execute(f"PRAGMA {name}").fetchone()[0]
+        for name in ("cache_size", "wal_autocheckpoint")
+    }
+    connection.execute(f"PRAGMA cache_size = {-BULK_CACHE_KB}")
+    connection.execute(f"PRAGMA wal_autocheckpoint = {BULK_LOG_PAGES}")
+    try:
+        yield
+    finally:
+        for name, value in usual.items():
+            connection.execute(f"PRAGMA {name} = {value}")
+        if not connection.in_transaction:
+            connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
 
 
 class SameFile:
