@@ -5,7 +5,7 @@ two. The relation and the direction of a step follow from the two kinds. A walk 
 come back to the thing it started from, which is how the answers of the set were made.
 
     >>> print(gold_sql("movie_to_director", "Jaws"))
-    SELECT DISTINCT e1.name FROM kg_entities e0 CROSS JOIN kg_triples t1 ON t1.head = e0.id AND \
+    SELECT DISTINCT e1.name FROM kg_aliases e0 CROSS JOIN kg_triples t1 ON t1.head = e0.entity AND \
 t1.relation = 'directed by' CROSS JOIN kg_entities e1 ON e1.id = t1.tail WHERE e0.name = 'Jaws'
     >>> print(gold_cypher("movie_to_director", "Jaws"))
     MATCH (n0)-[:`directed by`]->(n1) WHERE n0.name = 'Jaws' RETURN DISTINCT n1.name
@@ -49,18 +49,19 @@ def steps(metapath: str) -> list[tuple[str, bool]]:
 def gold_sql(metapath: str, entity: str, names: Mapping[str, str] = AS_WRITTEN) -> str:
     """Return the SQL whose rows are the answers. ``names`` says what relations are called in the file, if not so.
 
-    CROSS JOIN keeps the order of the steps: SQLite would rather begin with all facts of a relation.
+    The thing may be called by any of its names. CROSS JOIN keeps the order of the steps: SQLite would rather begin with
+    all facts of a relation.
     """
-    joins, away, place = [], "", "e0.id"
+    joins, away, place = [], "", "e0.entity"
     for number, (relation, forwards) in enumerate(steps(metapath), 1):
         here, there = ("head", "tail") if forwards else ("tail", "head")
         name = _sql(names.get(relation, relation))
         joins.append(f"CROSS JOIN kg_triples t{number} ON t{number}.{here} = {place} AND t{number}.relation = {name}")
         place = f"t{number}.{there}"
-        away += f" AND {place} <> e0.id" if number > 1 else ""
+        away += f" AND {place} <> e0.entity" if number > 1 else ""
     walked = " ".join(joins)
     return (
-        f"SELECT DISTINCT e1.name FROM kg_entities e0 {walked} CROSS JOIN kg_entities e1 ON e1.id = {place}"  # noqa: S608, quoted
+        f"SELECT DISTINCT e1.name FROM kg_aliases e0 {walked} CROSS JOIN kg_entities e1 ON e1.id = {place}"  # noqa: S608, quoted
         f" WHERE e0.name = {_sql(entity)}{away}"
     )
 

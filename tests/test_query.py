@@ -148,9 +148,9 @@ def test_no_file_appears(path: Path) -> None:
 def test_what_a_writer_has_not_moved_into_the_file_yet_is_seen(path: Path) -> None:
     with KnowledgeBase.open(path) as kb:
         kb.connection.execute("PRAGMA wal_autocheckpoint = 0")
-        kb.add_text(b"Dora", "late")
+        kb.connection.execute("INSERT INTO kg_tags VALUES (1, 'late')")
         assert path.with_name("kb.db-wal").stat().st_size > 0
-        assert query(path, "SELECT count(*) FROM kg_documents").rows == ((4,),)
+        assert query(path, "SELECT count(*) FROM kg_tags").rows == ((2,),)
 
 
 def test_a_file_that_changes_meanwhile_is_read_again(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -169,6 +169,18 @@ def test_a_file_that_changes_meanwhile_is_read_again(path: Path, monkeypatch: py
     monkeypatch.setattr(Process, "ask", asked)
     assert query(path, "SELECT count(*) FROM kg_tags").rows == ((2,),)
     assert ["immutable" in uri for uri in uris] == [True, False]
+
+
+def test_a_wal_file_that_cannot_be_opened_is_left_alone(path: Path, tmp_path: Path) -> None:
+    """As where the folder may not be written: what the file itself holds is read."""
+    copy = tmp_path / "copy"
+    (copy / "kb.db-shm").mkdir(parents=True)
+    with KnowledgeBase.open(path) as kb:
+        kb.connection.execute("PRAGMA wal_autocheckpoint = 0")
+        kb.connection.execute("INSERT INTO kg_tags VALUES (1, 'late')")
+        for name in ("kb.db", "kb.db-wal"):
+            (copy / name).write_bytes(path.with_name(name).read_bytes())
+    assert query(copy / "kb.db", "SELECT count(*) FROM kg_tags").rows == ((1,),)
 
 
 def test_names_of_files_are_taken_as_they_are(path: Path) -> None:
@@ -216,9 +228,12 @@ def test_an_interrupted_query_leaves_no_process(path: Path, monkeypatch: pytest.
         assert running.poll() is not None
 
 
-def test_a_module_that_ends_is_said_to_have(tmp_path: Path) -> None:
+def test_a_process_that_does_not_start_is_said(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(Ended):
         Process("llm_graphrag.no_such_module").start()
+    monkeypatch.setattr(query_module, "WORKER", "llm_graphrag.no_such_module")
+    with pytest.raises(QueryError, match="The process for queries does not start"):
+        query(path, "SELECT 1")
 
 
 def test_threads_have_a_process_each(path: Path) -> None:

@@ -15,7 +15,6 @@ import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 __all__ = ["Ended", "Late", "Process", "serve"]
@@ -34,7 +33,7 @@ class Ended(Exception):
 
 
 class Process:
-    """Runs ``main`` of a module of ours; ``ask`` starts it if it does not run, closing ends it. For one thread.
+    """Runs ``main`` of a module of ours; ``ask`` starts it if it does not run, ``close`` ends it. For one thread.
 
     Only the standard library and this package can be imported in it, and what is found in ``paths``.
     """
@@ -42,14 +41,6 @@ class Process:
     def __init__(self, module: str, paths: Sequence[str] = ()) -> None:
         self._command = [sys.executable, "-I", "-S", "-c", BOOT, module, ROOT, *paths]
         self._running: subprocess.Popen[bytes] | None = None
-
-    def __enter__(self) -> Process:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         running, self._running = self._running, None

@@ -15,9 +15,10 @@ from __future__ import annotations
 import difflib
 import re
 import sqlite3
+import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -86,8 +87,11 @@ class Queries:
         self._process.close()
 
     def prepare(self) -> None:
-        """Start the process; ``run`` would do it too."""
-        self._process.start()
+        """Start the process; ``run`` would do it too. Raises QueryError if there is no Python to start."""
+        try:
+            self._process.start()
+        except (Late, Ended) as error:
+            raise QueryError(f"The process for queries does not start. Does {sys.executable} run?") from error
 
     def run(self, sql: str, *, rows: int = ROWS, seconds: float = SECONDS) -> Rows:
         """Run one SELECT. Raises QueryError, one sentence or two, if it cannot be run within the limits."""
@@ -100,7 +104,7 @@ class Queries:
 
     def _ask(self, sql: str, rows: int, seconds: float, uri: str) -> Rows:
         request = {"uri": uri, "sql": sql, "rows": rows, "seconds": seconds, "bytes": BYTES, "policy": POLICY}
-        self._process.start()
+        self.prepare()
         began = time.monotonic()
         try:
             reply = self._process.ask(request, seconds + GRACE)
@@ -148,9 +152,17 @@ def open_at_rest(path: Path) -> Iterator[sqlite3.Connection]:
 
 
 def file_uri(path: Path, at_rest: bool | None = None) -> str:
-    """``mode=ro`` makes the files -wal and -shm beside a WAL database that has none; ``immutable`` makes nothing."""
-    resting = _at_rest(_state(path)) if at_rest is None else at_rest
-    return f"file:{quote(str(path))}?mode=ro" + ("&immutable=1" if resting else "")
+    """How to open the file so that no other appears: as one that does not change, unless a writer may be at work."""
+    reading = f"file:{quote(str(path))}?mode=ro"
+    resting = f"{reading}&immutable=1"
+    if _at_rest(_state(path)) if at_rest is None else at_rest:
+        return resting
+    try:
+        with closing(sqlite3.connect(reading, uri=True)) as connection:
+            connection.execute("SELECT 1 FROM sqlite_master").close()
+    except sqlite3.OperationalError:  # a WAL file in a folder we may not write to: read it as it stands
+        return resting
+    return reading
 
 
 def _state(path: Path) -> tuple[int, int, bool]:
