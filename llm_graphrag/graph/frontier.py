@@ -17,6 +17,7 @@ import sqlite3
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 __all__ = ["EVERYTHING", "Frontier", "Limits", "Within"]
 
@@ -88,7 +89,9 @@ class Frontier:
         self._left = self.limits.triples
         self._near: dict[int, dict[int, None]] = {}
         self._degrees: dict[int, int] = {}
-        self._near_sql, self._hub_sql, self._joined_sql, self._values = _statements(within, ends, self.limits.hub)
+        narrowed = (within.relations, within.types, within.documents)
+        self._near_sql, self._hub_sql, self._joined_sql = _statements(*(part is not None for part in narrowed))
+        self._values = _values(within, ends, self.limits.hub)
 
     def spent(self) -> bool:
         """Whether nothing more may be read; ``truncated`` then says so."""
@@ -165,25 +168,24 @@ def _slices(nodes: Sequence[int]) -> Iterator[Sequence[int]]:
         yield nodes[start : start + SLICE]
 
 
-def _statements(within: Within, ends: Collection[int], hub: int) -> tuple[str, str, str, dict[str, object]]:
-    """The statements for plain entities, for hubs, and for hubs among themselves, with their values.
-
-    No text of a user's is in them.
-    """
-    values: dict[str, object] = {"hub": hub}
-    relation = document = type_ = ""
-    if within.relations is not None:
-        relation = RELATION
-        values["relations"] = json.dumps(sorted(within.relations))
-    if within.types is not None:
-        type_ = TYPE
-        values |= {"types": json.dumps(sorted(within.types)), "ends": json.dumps(sorted(ends))}
-    if within.documents is not None:
-        document = DOCUMENT
-        values["documents"] = json.dumps(sorted(within.documents))
-    parts = {
-        f"where_{way}": " ".join((relation.format(alias="t"), type_.format(end=end), document))
-        for way, end in (("out", "tail"), ("in", "head"))
+def _values(within: Within, ends: Collection[int], hub: int) -> dict[str, object]:
+    """What the statements are given beside the entities; no text of a user's stands in a statement itself."""
+    return {
+        "hub": hub,
+        "relations": json.dumps(sorted(within.relations or ())),
+        "types": json.dumps(sorted(within.types or ())),
+        "ends": json.dumps(sorted(ends)),
+        "documents": json.dumps(sorted(within.documents or ())),
     }
+
+
+@cache
+def _statements(relations: bool, types: bool, documents: bool) -> tuple[str, str, str]:
+    """The statements for plain entities, for hubs, and for hubs among themselves, under these kinds of conditions."""
+    relation = RELATION if relations else ""
+    parts = {}
+    for way, end in (("out", "tail"), ("in", "head")):
+        type_ = TYPE.format(end=end) if types else ""
+        parts[f"where_{way}"] = " ".join((relation.format(alias="t"), type_, DOCUMENT if documents else ""))
     of_hubs = NEAR_A_HUB.format(**parts, relation=relation.format(alias="o"))
-    return NEAR.format(**parts), of_hubs, JOINED.format(**parts), values
+    return NEAR.format(**parts), of_hubs, JOINED.format(**parts)
