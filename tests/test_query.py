@@ -171,18 +171,6 @@ def test_a_file_that_changes_meanwhile_is_read_again(path: Path, monkeypatch: py
     assert ["immutable" in uri for uri in uris] == [True, False]
 
 
-def test_a_wal_file_that_cannot_be_opened_is_left_alone(path: Path, tmp_path: Path) -> None:
-    """As where the folder may not be written: what the file itself holds is read."""
-    copy = tmp_path / "copy"
-    (copy / "kb.db-shm").mkdir(parents=True)
-    with KnowledgeBase.open(path) as kb:
-        kb.connection.execute("PRAGMA wal_autocheckpoint = 0")
-        kb.connection.execute("INSERT INTO kg_tags VALUES (1, 'late')")
-        for name in ("kb.db", "kb.db-wal"):
-            (copy / name).write_bytes(path.with_name(name).read_bytes())
-    assert query(copy / "kb.db", "SELECT count(*) FROM kg_tags").rows == ((1,),)
-
-
 def test_names_of_files_are_taken_as_they_are(path: Path) -> None:
     odd = path.parent / "50% of it? #1 &mode=rwc.db"
     path.rename(odd)

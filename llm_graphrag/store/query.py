@@ -18,7 +18,7 @@ import sqlite3
 import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -153,16 +153,8 @@ def open_at_rest(path: Path) -> Iterator[sqlite3.Connection]:
 
 def file_uri(path: Path, at_rest: bool | None = None) -> str:
     """How to open the file so that no other appears: as one that does not change, unless a writer may be at work."""
-    reading = f"file:{quote(str(path))}?mode=ro"
-    resting = f"{reading}&immutable=1"
-    if _at_rest(_state(path)) if at_rest is None else at_rest:
-        return resting
-    try:
-        with closing(sqlite3.connect(reading, uri=True)) as connection:
-            connection.execute("SELECT 1 FROM sqlite_master").close()
-    except sqlite3.OperationalError:  # a WAL file in a folder we may not write to: read it as it stands
-        return resting
-    return reading
+    resting = _at_rest(_state(path)) if at_rest is None else at_rest
+    return f"file:{quote(str(path))}?mode=ro" + ("&immutable=1" if resting else "")
 
 
 def _state(path: Path) -> tuple[int, int, bool]:
