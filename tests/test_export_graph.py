@@ -348,7 +348,7 @@ def test_the_command(run: Run, tmp_path: Path) -> None:
     (tmp_path / "in.tsv").write_text("Ada\tknows\tBen\n")
     run("import", tmp_path / "in.tsv")
     out = tmp_path / "out.csv"
-    assert "2 entities, 0 attributes, 1 triples, as csv." in run("export", out).stdout
+    assert "2 entities, 1 triple, 0 attributes, as csv." in run("export", out).stdout
     assert "--overwrite replaces it" in run("export", out, exit_code=1).stderr
     told = json.loads(run("export", out, "--overwrite", "--json").stdout)
     assert (told["format"], told["entities"], told["triples"]) == ("csv", 2, 1)

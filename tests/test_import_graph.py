@@ -266,7 +266,7 @@ def test_the_command_says_what_was_skipped(run: Run, tmp_path: Path) -> None:
     result = run("import", path, exit_code=3)
     assert "rows: 1 imported, 1 skipped" in result.stdout
     assert "Skipped: kb.csv:3: its tail is empty" in result.stderr
-    assert "schema is now version 1: 1 types, 1 relations added" in result.stdout
+    assert "schema is now version 1: 1 type, 1 relation added" in result.stdout
     again = json.loads(run("import", path, "--json").stdout)
     assert (again["files"], again["unchanged"], again["skipped"]) == (0, 1, [])
     assert "kb.csv/line 3" in run("status").stdout

@@ -15,7 +15,7 @@ from ..sources.files import printable
 from ..sources.ingest import Options
 from ..sources.report import Remark, Report
 from ..sources.rows.open import RowOptions
-from ..text.counted import counted
+from ..text.counted import held
 from .options import (
     EXIT_SKIPPED,
     ProgressLine,
@@ -28,9 +28,6 @@ from .options import (
 from .row_options import SOURCE, row_options
 
 SHOWN = 10  # remarks of a kind that are printed; --verbose prints all
-HELD = {
-    "documents": "document", "chunks": "chunk", "entities": "entity", "triples": "triple", "attributes": "attribute",
-}  # fmt: skip
 
 
 @click.command()
@@ -148,8 +145,7 @@ def _print(report: Report, dry_run: bool, verbose: bool, as_json: bool) -> None:
         click.echo(f"{len(report.gone):,} no longer there; --prune removes them:", err=True)
         _remarks("Gone", [Remark(uri, "its file, or row, is gone") for uri in report.gone], verbose)
     if report.totals:
-        kept = ", ".join(counted(report.totals[several], one, several) for several, one in HELD.items())
-        click.echo(f"The knowledge base holds {kept}.")
+        click.echo(f"The knowledge base holds {held(report.totals)}.")
 
 
 def _remarks(word: str, remarks: list[Remark], verbose: bool) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from ..sources.files import printable
+from ..text.counted import held
 from .options import open_knowledge_base, print_json
 
 __all__ = ["export_graph"]
@@ -24,9 +25,7 @@ def export_graph(
     if as_json:
         print_json(asdict(done))
         return
-    click.echo(
-        f"{printable(str(out))}: {done.entities:,} entities, {done.attributes:,} attributes, {done.triples:,} triples, "
-        f"as {done.format}."
-    )
+    written = held({"entities": done.entities, "triples": done.triples, "attributes": done.attributes})
+    click.echo(f"{printable(str(out))}: {written}, as {done.format}.")
     if done.hint:
         click.echo(printable(done.hint))

@@ -11,6 +11,7 @@ import click
 
 from ..knowledge_base import KnowledgeBase
 from ..sources.files import printable
+from ..text.counted import counted, held
 from .options import (
     EXIT_SKIPPED,
     ProgressLine,
@@ -125,18 +126,18 @@ def _print_graph(done: GraphImport) -> None:
     if done.schema is not None:
         click.echo(_schema_line(done.schema))
     if done.suggested:
-        click.echo(f"{done.suggested:,} pairs may be one, it says. Decide: llm graphrag merges list")
-    kept = ", ".join(f"{done.totals[what]:,} {what}" for what in ("documents", "entities", "triples", "attributes"))
-    click.echo(f"The knowledge base holds {kept}.")
+        click.echo(f"{counted(done.suggested, 'pair')} may be one, it says. Decide: llm graphrag merges list")
+    kept = {what: number for what, number in done.totals.items() if what != "chunks"}
+    click.echo(f"The knowledge base holds {held(kept)}.")
 
 
 def _schema_line(learnt: Learnt) -> str:
     """What the schema has got, and how to take it back."""
-    kinds = {"entity_type": "types", "relation": "relations", "attribute": "attributes"}
-    added = ", ".join(f"{len(learnt.added[kind]):,} {word}" for kind, word in kinds.items() if learnt.added[kind])
+    kinds = {"entity_type": "type", "relation": "relation", "attribute": "attribute"}
+    added = ", ".join(counted(len(learnt.added[kind]), word) for kind, word in kinds.items() if learnt.added[kind])
     line = f"The schema is now version {learnt.version}: {added + ' added' if added else 'domains and ranges widened'}"
     if learnt.left_out:
-        line += f"; {len(learnt.left_out):,} have no room or no usable name in it, and stay in the graph"
+        line += f"; left out, for want of room or of a usable name, but in the graph: {len(learnt.left_out):,}"
     back = f"schema revert {learnt.version - 1}" if learnt.version > 1 else "import --no-schema"
     return printable(f"{line}. See: llm graphrag schema show; not wanted: llm graphrag {back}")
 
@@ -179,11 +180,11 @@ def _print(done: Imported) -> None:
         click.echo(f"The schema is now {printable(done.schema)}. Notes are read under it at the next: add")
     click.echo(f"Sidecars: {done.sidecars:,} read; facts: {done.facts:,} new, {done.there:,} here already.")
     if done.passages:
-        click.echo(f"{done.passages:,} passages count as read now.")
+        click.echo(f"{counted(done.passages, 'passage counts', 'passages count')} as read now.")
     if done.later:
-        click.echo(f"{done.later:,} passages were read here later, and keep what they have.")
+        click.echo(f"{counted(done.later, 'passage')} read here later: what was read here stays.")
     if done.changed:
-        click.echo(f"{done.changed:,} passages are not as they were read: extract will ask about them.")
+        click.echo(f"{counted(done.changed, 'passage')} not as when read: extract will ask about that.")
     if done.foreign:
         click.echo(f"Not in the schema here: {printable(', '.join(done.foreign))}", err=True)
 

@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ..text.counted import counted
+
 if TYPE_CHECKING:
     from ..answer.written_query import Attempt, Written
     from ..store.query import Rows
@@ -125,12 +127,12 @@ def _cost(written: Written) -> str:
 
     usage = written.usage
     cost = f"${usage.cost:.4f}" if usage.cost is not None else "price not known"
-    calls = "1 call" if usage.calls == 1 else f"{usage.calls:,} calls"
+    calls = counted(usage.calls, "call")
     return f"{visible(written.model)}: {calls}, {usage.input_tokens:,} tokens in, {usage.output_tokens:,} out, {cost}."
 
 
 def _said(rows: Rows) -> str:
-    count = "1 row" if len(rows.rows) == 1 else f"{len(rows.rows):,} rows"
+    count = counted(len(rows.rows), "row")
     more = {
         "rows": "; there are more: --limit",
         "bytes": "; there are more, which would be too long: select fewer columns, or shorter ones",

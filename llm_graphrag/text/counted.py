@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+HELD = {
+    "documents": "document", "chunks": "chunk", "entities": "entity", "triples": "triple", "attributes": "attribute",
+}  # fmt: skip
+
 
 def counted(number: int, one: str, several: str = "") -> str:
     """``number`` before ``one`` thing, or before ``several``: the same with an s unless it is given.
@@ -12,3 +18,12 @@ def counted(number: int, one: str, several: str = "") -> str:
     '1 passage was'
     """
     return f"{number:,} {one if number == 1 else several or one + 's'}"
+
+
+def held(totals: Mapping[str, int]) -> str:
+    """How much a knowledge base holds of what ``totals`` counts.
+
+    >>> held({"entities": 1, "documents": 2, "mentions": 3})
+    '2 documents, 1 entity'
+    """
+    return ", ".join(counted(totals[several], one, several) for several, one in HELD.items() if several in totals)
