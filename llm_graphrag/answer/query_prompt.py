@@ -39,6 +39,7 @@ Rules
   SELECT DISTINCT e.name FROM kg_entities s JOIN kg_triples t1 ON t1.head = s.id AND t1.relation = 'r'
   JOIN kg_triples t2 ON t2.tail = t1.tail AND t2.relation = 'r' AND t2.head <> s.id
   JOIN kg_entities e ON e.id = t2.head WHERE s.name = 'A'
+- To count or rank over the whole graph use kg_triples and kg_attributes: kg_facts looks up a sentence for every row.
 - Select what answers the question and no more, in readable columns. No semicolon, no comment.
 - It is ended after {seconds} s and after {rows} rows. Words within texts are found with kg_chunks_fts."""
 
