@@ -60,11 +60,12 @@ def contradictions(entity: str | None, database: Path, as_json: bool) -> None:
 
 
 def _entities(kb: KnowledgeBase, name: str) -> list[int]:
-    from ..graph.entity import cards, suggestions
+    from ..graph.entity import cards
+    from ..graph.linker import nearest_names
 
     found = [card.id for card in cards(kb.connection, name, 1)]
     if not found:
-        near = suggestions(kb.connection, name)
+        near = nearest_names(kb.connection, name)
         hint = f" Did you mean {' or '.join(map(printable, near))}?" if near else ""
         raise click.ClickException(f"Nothing is called {printable(name)}.{hint}")
     return found

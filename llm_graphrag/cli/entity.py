@@ -33,12 +33,13 @@ def entity(name: str, database: Path, limit: int, as_json: bool) -> None:
       llm graphrag entity "Heron telescope"
       llm graphrag entity heron --limit 0 --json
     """
-    from ..graph.entity import cards, suggestions
+    from ..graph.entity import cards
+    from ..graph.linker import nearest_names
     from ..routes.snippets import visible
 
     with open_knowledge_base(database) as kb:
         found = cards(kb.connection, name, limit)
-        near = [] if found else suggestions(kb.connection, name)
+        near = [] if found else nearest_names(kb.connection, name)
     if not found:
         hint = f" Did you mean {' or '.join(visible(other) for other in near)}?" if near else ""
         raise click.ClickException(f"Nothing is called {visible(name)}.{hint}")

@@ -1,10 +1,11 @@
 """A name as a set of bits, so that names spelled nearly alike share most of them: pure rules.
 
-Every letter with its two neighbours, every pair of neighbours, and the initials of the whole name are hashed to some
-of ``BITS`` bits. The words of a name are taken apart first, so their order does not matter, and their accents are
-dropped. ``bitmaps`` turns many names into one bitmap a bit, with a place for each name: whoever looks for names that
-share bits with another reads the bitmaps of those only, and counts with *and* and *xor* on whole bitmaps (``Tally``).
-Python's integers do that as fast as it takes, so no numpy has to be loaded to answer a question.
+Every letter, every pair of neighbours, every three, and the initials of the whole name are hashed to some of ``BITS``
+bits; others say whether it is at least so many letters long. The words of a name are taken apart first, so their order
+does not matter, and their accents are dropped. ``bitmaps`` turns many names into one bitmap a bit, with a place for
+each name: whoever looks for names that share bits with another reads the bitmaps of those only, and counts with *and*
+and *xor* on whole bitmaps (``Tally``). Python's integers do that as fast as it takes, so no numpy has to be loaded to
+answer a question.
 
 The idea is that of signature files stored by bit slice (Faloutsos and Chan, VLDB 1988).
 """
@@ -21,19 +22,20 @@ from .names import FUNCTION_WORDS
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["BITS", "Tally", "asked_bits", "bitmaps", "folded", "grams", "initials", "initials_bits"]
+__all__ = ["BITS", "Tally", "asked_bits", "bitmaps", "folded", "grams", "initials", "initials_bits", "length_bits"]
 
 BITS = 256
+HASHED = 224  # of them; the next are for names of 0, 1, … letters or more
 MAX_LETTERS = 200  # of a name; what comes after is not looked at
 MOST_INITIALS = 8
 ASKED = 24  # bits that are asked for at most: more tell little more
-FEW = 14  # threes of letters below which pairs are asked for, too
+FEW, FEWER = 14, 9  # threes of letters below which pairs are asked for, too, and below which single letters are
 
 _GAP = re.compile(r"(?:[^\w+#\n]|_)+")
 _FILLER = re.compile(rf"(?<![^ \n])(?:{'|'.join(sorted(FUNCTION_WORDS))})(?![^ \n])")
 _32 = 0xFFFFFFFF
 _SPACE, _END = 32, 10
-_PAIR, _INITIALS = 0x110001, 0x110002  # in the place of a third letter: no letter has these numbers
+_ONE, _PAIR, _INITIALS = 0x110000, 0x110001, 0x110002  # in the place of letters: none has these numbers
 _A, _B, _C, _D = 0x9E3779B1, 0x85EBCA77, 0xC2B2AE3D, 0x2C1B3C6D  # odd, so that every bit of a letter counts
 _SALTS = 3
 _BYTE = re.compile(rb"[^\x00]")
@@ -54,13 +56,14 @@ def _words(text: str) -> str:
     return _GAP.sub(" ", plain_letters(text.lower()))
 
 
-def grams(words: str) -> frozenset[str]:
-    """Threes and pairs of letters of folded words; a space is the end of a word.
+def grams(words: str) -> frozenset[tuple[str, str, str]]:
+    """Threes of letters of folded words; a space is the end of a word.
 
-    >>> sorted(grams("ab"))
-    [' a', ' ab', 'ab', 'ab ', 'b ']
+    >>> sorted(map("".join, grams("ab c")))
+    [' ab', ' c ', 'ab ', 'b c']
     """
-    return frozenset([*_threes(words), *_pairs(words)])
+    text = f" {words} "
+    return frozenset(zip(text, text[1:], text[2:], strict=False))
 
 
 def _threes(words: str) -> list[str]:
@@ -87,14 +90,30 @@ def initials(words: str) -> tuple[str, ...]:
 def asked_bits(words: str) -> list[int]:
     """The bits by which names like folded words are found.
 
-    Of a long name only some are asked for; of a short one its pairs of letters are, since a slip of the pen takes most
-    of its threes.
+    Of a long name only some are asked for; of a short one its pairs and letters are, since a slip of the pen takes
+    most of its threes.
     """
-    found = list(dict.fromkeys(_threes(words)))
-    if len(found) < FEW:
-        found += dict.fromkeys(_pairs(words))
-    every = max(1, -(-len(found) // ASKED))
-    return list(dict.fromkeys(_bit(*map(ord, gram)) for gram in found[::every]))
+    threes = list(dict.fromkeys(_threes(words)))
+    some = threes if len(threes) <= ASKED else [threes[n * len(threes) // ASKED] for n in range(ASKED)]
+    found = [_bit(*map(ord, three)) for three in some]
+    if len(threes) < FEW:
+        found += [_bit(*map(ord, pair)) for pair in _pairs(words)]
+    if len(threes) < FEWER:
+        found += [_bit(ord(letter)) for letter in words if letter != " "]
+    return list(dict.fromkeys(found))
+
+
+def length_bits(words: str) -> list[int]:
+    """The bits one of which, and not the other, names have with as many letters as folded words, two more or less.
+
+    >>> length_bits("ana ruiz"), length_bits("x" * 99)
+    ([229, 234], [255])
+    """
+    letters = len(words) - words.count(" ")
+    first, last = max(letters - 2, 0), letters + 3
+    return [
+        HASHED + min(length, BITS - HASHED - 1) for length in (first, last) if length == first or HASHED + last < BITS
+    ]
 
 
 def initials_bits(letters: str) -> list[int]:
@@ -109,8 +128,8 @@ def _mixed(a: int, b: int, c: int) -> int:
     return mixed ^ mixed >> 13
 
 
-def _bit(a: int, b: int, c: int = _PAIR) -> int:
-    return _mixed(a, b, c) >> 24
+def _bit(a: int, b: int = _ONE, c: int = _PAIR) -> int:
+    return (_mixed(a, b, c) >> 16) * HASHED >> 16
 
 
 def bitmaps(names: Sequence[str], places: Sequence[int], size: int) -> list[bytes]:
@@ -141,14 +160,21 @@ def _letters(text: str) -> tuple[NDArray[Any], NDArray[Any]]:
 
 
 def _gram_places(text: str) -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:
-    """(bits, number of the line) of threes, then of pairs."""
+    """(bits, number of the line) of threes, single letters, pairs, and lengths."""
+    import numpy
+
     letters, lines = _letters(text)
     before, letter, after = letters[:-2], letters[1:-1], letters[2:]
     kept = letter != _SPACE
-    yield _mixed_many(before, letter, after)[kept] >> 24, lines[1:-1][kept]
+    yield _many_bits(before, letter, after)[kept], lines[1:-1][kept]
+    yield _many_bits(letter, _ONE, _PAIR)[kept], lines[1:-1][kept]
+    lengths = numpy.bincount(lines[1:-1][kept], minlength=lines[-1])
     first, second = letters[:-1], letters[1:]
     kept = (first != _SPACE) | (second != _SPACE)
-    yield _mixed_many(first, second, _PAIR)[kept] >> 24, lines[:-1][kept]
+    yield _many_bits(first, second, _PAIR)[kept], lines[:-1][kept]
+    for bit in range(HASHED, BITS):
+        owners = numpy.flatnonzero(lengths >= bit - HASHED)
+        yield numpy.full(len(owners), bit), owners
 
 
 def _initial_places(text: str) -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:
@@ -164,7 +190,12 @@ def _initial_places(text: str) -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:
     totals = numpy.bincount(owners, mixed).astype(numpy.uint64).astype(numpy.uint32)  # exact: few terms of 32 bits
     kept = numpy.flatnonzero((counts > 1) & (counts <= MOST_INITIALS))
     for salt in range(_SALTS):
-        yield _mixed_many(totals[kept], numpy.uint32(salt), _INITIALS) >> 24, kept
+        yield _many_bits(totals[kept], salt, _INITIALS), kept
+
+
+def _many_bits(a: Any, b: Any, c: Any) -> NDArray[Any]:
+    """``_bit`` of arrays."""
+    return (_mixed_many(a, b, c) >> 16) * HASHED >> 16
 
 
 def _mixed_many(a: Any, b: Any, c: Any) -> NDArray[Any]:
@@ -182,7 +213,7 @@ class Tally:
     """How many of some bitmaps hold each place, counted in bitmaps: the first has the ones, the next the twos, …
 
     >>> tally = Tally()
-    >>> for bitmap in (b"\\x03", b"\\x02", b"\\x06"):
+    >>> for bitmap in (0b011, 0b010, 0b110):
     ...     tally.add(bitmap)
     >>> [list(tally.places(count)) for count in (3, 2, 1)]
     [[1], [], [0, 2]]
@@ -190,24 +221,41 @@ class Tally:
 
     def __init__(self) -> None:
         self._digits: list[int] = []
+        self._waiting: list[int] = []  # a bitmap a digit, for the next to be added with it: three at once cost less
 
-    def add(self, bitmap: bytes) -> None:
-        """Count the places of one more bitmap."""
-        carry = int.from_bytes(bitmap, "little")
-        for at, digit in enumerate(self._digits):
-            self._digits[at], carry = digit ^ carry, digit & carry
-            if not carry:
+    def add(self, bitmap: int, digit: int = 0) -> None:
+        """Count the places of one more bitmap: once, twice (``digit`` 1), four times (2), …"""
+        digits, waiting = self._digits, self._waiting
+        while bitmap:
+            while digit >= len(digits):
+                digits.append(0)
+                waiting.append(0)
+            if not (other := waiting[digit]):
+                waiting[digit] = bitmap
                 return
-        if carry:
-            self._digits.append(carry)
+            waiting[digit], held = 0, digits[digit]
+            differ = held ^ other
+            digits[digit], bitmap = differ ^ bitmap, held & other | differ & bitmap
+            digit += 1
+
+    def _settle(self) -> None:
+        digit = 0
+        while digit < len(self._digits):
+            held, other = self._digits[digit], self._waiting[digit]
+            self._digits[digit], self._waiting[digit] = held ^ other, 0
+            digit += 1
+            self.add(held & other, digit)
 
     def places(self, count: int) -> Iterator[int]:
         """The places that ``count`` > 0 of the bitmaps hold, lowest first."""
-        if count >> len(self._digits):
-            return
+        if any(self._waiting):
+            self._settle()
         chosen = -1
-        for at, digit in enumerate(self._digits):
+        for at in range(max(len(self._digits), count.bit_length()) - 1, -1, -1):
+            digit = self._digits[at] if at < len(self._digits) else 0
             chosen &= digit if count >> at & 1 else ~digit
+            if not chosen:
+                return
         data = chosen.to_bytes((chosen.bit_length() + 7) // 8, "little")
         for match in _BYTE.finditer(data):
             start = match.start() * 8

@@ -33,12 +33,18 @@ KINDS = {
     "initials": (0.8, INITIALS),
     "acronym": (0.8, ACRONYM),
     "extra": (0.78, TRIGRAM),
-    "letters": (0.62, ACRONYM),
+    "letters": (0.4, ACRONYM),
 }
 TOLD_APART = 0.5  # at most, where numbers or telling words differ
-PART = (0.5, 0.35)  # for whole words of a name: this, and so much by their share of its letters
-COMPARED = 40  # names whose letters are compared one by one
-TAKEN_APART = 12  # names whose likeness is looked at
+#: Share of the letters that agree -> score; between two of these, by the way in between.
+LETTERS = ((0.0, 0.0), (0.5, 0.1), (0.6, 0.3), (0.7, 0.62), (0.8, 0.86), (0.9, 0.92), (1.0, 0.94))
+#: Whole words: the mention ends a name as a surname does, begins one or stands in it, or has a whole name in it.
+ENDS, BEGINS, HOLDS = 0.64, 0.5, 0.45
+WHOLE = 0.1  # to be added to these by how much of the longer the shorter is
+UNLIKE = 0.5  # a name that is shorter than this share of another is no slip of the pen of it
+COMPARED = 300  # names whose letters are compared one by one
+TAKEN_APART = 8  # of the best, whose likeness is looked at
+HOPEFUL = 0.2  # score below which it is not
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +64,8 @@ class Mentioned:
         self.words = folded(text)
         self._grams = grams(self.words)
         self._set = frozenset(self.words.split())
-        self._orders = [_Letters(self.words)]
-        if len(self._set) > 1 and (ordered := _in_order(self.words)) != self.words:
-            self._orders.append(_Letters(ordered))
+        self._letters = _Letters(self.words)
+        self._ordered = _Letters(_in_order(self.words))
         self._form: Form | None = None
 
     def matches(self, names: Sequence[tuple[str, str]]) -> list[Match]:
@@ -72,36 +77,44 @@ class Mentioned:
         >>> all(m.score < 0.6 for m in Mentioned("Apollo 11").matches(names))
         True
         """
-        near: list[tuple[float, int, str]] = []
-        for place, (name, _) in enumerate(names):
-            words = folded(name)
-            shared = 2 * len(self._grams & (theirs := grams(words))) / (len(self._grams) + len(theirs) or 1)
-            near.append((-max(shared, self._part(words)), place, words))
-        near.sort()
-        rated = [(self._letters(words), place) for shared, place, words in near[:COMPARED] if shared]
+        words = [folded(name) for name, _ in names]
+        rated = [(self._spelled(words[place]), place) for place in self._worth(words)]
         rated.sort(key=lambda item: (-item[0][0], item[1]))
-        found = [self._judged(place, *names[place], *of) for of, place in rated[:TAKEN_APART]]
-        found += [Match(place, *of) for of, place in rated[TAKEN_APART:]]
+        found = [
+            self._judged(place, *names[place], *of) if rank < TAKEN_APART and of[0] >= HOPEFUL else Match(place, *of)
+            for rank, (of, place) in enumerate(rated)
+        ]
         return sorted(found, key=lambda match: (-match.score, match.place))
 
-    def _part(self, words: str) -> float:
-        """The score of a name that has all words of the mention, or the other way round; else 0."""
-        theirs = words.split()
-        if not (self._set and theirs) or self._set.isdisjoint(theirs):
-            return 0.0
-        if self._set.issubset(theirs) or self._set.issuperset(theirs):
-            shorter, longer = sorted((len(self.words), len(words)))
-            return PART[0] + PART[1] * shorter / longer
-        return 0.0
+    def _worth(self, names: Sequence[str]) -> Sequence[int]:
+        """The places of names whose letters are worth comparing: of many those that share most threes or words."""
+        if len(names) <= COMPARED:
+            return range(len(names))
+        shares = []
+        for place, words in enumerate(names):
+            shared = 2 * len(self._grams & (theirs := grams(words))) / (len(self._grams) + len(theirs) or 1)
+            shares.append((-max(shared, self._part(words)), place))
+        return [place for _, place in sorted(shares)[:COMPARED]]
 
-    def _letters(self, words: str) -> tuple[float, str]:
+    def _part(self, words: str) -> float:
+        """The score of a name that has all words of the mention, or the other way round; 0 for others."""
+        theirs = words.split()
+        if self._set.isdisjoint(theirs):
+            return 0.0
+        share = WHOLE * min(len(self.words), len(words)) / max(len(self.words), len(words))
+        if self._set.issubset(theirs):
+            return share + (ENDS if words.endswith(f" {self.words}") else BEGINS)
+        return share + HOLDS if self._set.issuperset(theirs) else 0.0
+
+    def _spelled(self, words: str) -> tuple[float, str]:
         """(score, method) by the letters that differ, in whichever order of the words fewest do."""
-        longest = max(len(words), len(self.words), 1)
-        score = 1 - self._orders[0].distance(words) / longest
-        if len(self._orders) > 1 or " " in words:
-            score = max(score, 1 - (self._orders[-1].distance(_in_order(words)) + 0.5) / longest)
-        part = self._part(words)
-        score = min(score, KINDS["spelling"][0])
+        shortest, longest = sorted((len(words), len(self.words)))
+        alike = 0.0
+        if shortest > UNLIKE * longest:
+            alike = 1 - self._letters.distance(words) / longest
+        if len(self._set) > 1 and not self._set.isdisjoint(words.split()):
+            alike = max(alike, 1 - (self._ordered.distance(_in_order(words)) + 0.5) / longest)
+        part, score = self._part(words), _between(alike)
         return (score, EDIT) if score >= part else (part, TRIGRAM)
 
     def _judged(self, place: int, name: str, type_: str, score: float, method: str) -> Match:
@@ -112,9 +125,23 @@ class Mentioned:
         if kind is not None and kind.kind in KINDS:
             best, by = KINDS[kind.kind]
             return Match(place, best, by) if best >= score or method == TRIGRAM else Match(place, score, method)
-        if self._form.numbers != theirs.numbers or self._form.telling != theirs.telling:
+        if _told_apart(self._form, theirs):
             score = min(score, TOLD_APART)
         return Match(place, score, method)
+
+
+def _between(alike: float) -> float:
+    """The score of a share of letters that agree, by ``LETTERS``."""
+    for (low, least), (high, most) in zip(LETTERS, LETTERS[1:], strict=False):
+        if alike <= high:
+            return least + (most - least) * (max(alike, low) - low) / (high - low)
+    return LETTERS[-1][1]
+
+
+def _told_apart(one: Form, other: Form) -> bool:
+    """Whether each has a number or a telling word that the other has not; if only one has, it may be misspelled."""
+    first, second = {*one.numbers, *one.telling}, {*other.numbers, *other.telling}
+    return bool(first - second and second - first)
 
 
 class _Letters:

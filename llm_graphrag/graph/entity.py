@@ -8,7 +8,6 @@ all are counted.
 
 from __future__ import annotations
 
-import difflib
 import json
 import sqlite3
 from collections.abc import Mapping
@@ -16,11 +15,9 @@ from dataclasses import dataclass
 
 from ..text.normalise import name_key
 
-__all__ = ["Card", "Group", "Quote", "Stated", "cards", "suggestions"]
+__all__ = ["Card", "Group", "Quote", "Stated", "cards"]
 
 QUOTES = 3  # read of one fact
-SIMILAR = 0.6
-MAX_NAME = 100
 
 FIND = """
     SELECT DISTINCT coalesce(e.merged_into, e.id) AS id
@@ -62,10 +59,6 @@ EVIDENCE = """
     CROSS JOIN kg_chunks c ON c.id = e.chunk
     CROSS JOIN kg_documents d ON d.id = c.document
     ORDER BY f.value, e.confidence DESC, d.uri, e.start
-"""
-NEAR = """
-    SELECT a.name FROM kg_names_fts f JOIN kg_aliases a ON a.id = f.rowid
-    WHERE kg_names_fts MATCH :query ORDER BY rank, a.name LIMIT 200
 """
 
 
@@ -115,24 +108,6 @@ def cards(connection: sqlite3.Connection, name: str, limit: int = 10) -> list[Ca
     """Return the entities called ``name``, by any of their names; ``limit`` facts of each group are read (0: all)."""
     ids = [row[0] for row in connection.execute(FIND, {"key": name_key(name)})]
     return [_card(connection, entity, limit) for entity in ids]
-
-
-def suggestions(connection: sqlite3.Connection, name: str, n: int = 5) -> list[str]:
-    """Return up to n names that resemble one that is not there, most alike first."""
-    wanted = name_key(name)[:MAX_NAME]
-    parts = dict.fromkeys(wanted[i : i + 3] for i in range(len(wanted) - 2))
-    if not parts:
-        return []
-    query = " OR ".join('"' + part.replace('"', '""') + '"' for part in parts)
-    found = {row[0]: None for row in connection.execute(NEAR, {"query": query})}
-    matcher = difflib.SequenceMatcher(b=wanted, autojunk=False)
-    rated = []
-    for other in found:
-        matcher.set_seq1(name_key(other)[: 2 * MAX_NAME])
-        ratio = matcher.ratio()
-        if ratio >= SIMILAR or wanted in name_key(other):
-            rated.append((-ratio, other))
-    return [other for _, other in sorted(rated)[:n]]
 
 
 def _card(connection: sqlite3.Connection, entity: int, limit: int) -> Card:

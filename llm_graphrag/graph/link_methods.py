@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import islice, repeat
 
 from ..facts.lexical import abbreviations
 from ..facts.name_grams import MOST_INITIALS, folded, initials
-from ..facts.name_match import ACRONYM, KINDS, Mentioned
+from ..facts.name_match import ACRONYM, KINDS, Match, Mentioned
 from ..store import name_signatures
 from ..text.normalise import name_key
 from .candidates import Candidate, Scope
@@ -25,13 +26,16 @@ __all__ = ["ROOTS", "Methods", "Wanted", "meant"]
 
 VECTOR = "vector"
 ABBREVIATION = 0.93  # at most, where the mention gives a long name and its abbreviation
-NEAR = (0.6, 0.5)  # cosine below which vectors say nothing, and its score
+NEAR = (0.7, 0.4)  # cosine below which vectors say nothing, and its score
 FAR = 0.85  # the score of a cosine of 1
 CROWD = 0.02  # off the score of an acronym for each further name that it fits
-LOOKED_AT = 100  # surface forms compared with a mention
+MAX_LETTERS = 500  # of a mention; what comes after is not compared
+#: Letters of a mention -> how many surface forms are compared with it: the shorter it is, the more are as much alike.
+LOOKED_AT = ((8, 96), (12, 48), (MAX_LETTERS, 32))
+HOPEFUL = 0.6  # score of the best of these below which more are compared
+FURTHER = 256  # which are so many
 EVERY = 2_000  # surface forms that types or allow list leave, below which all of them are compared
 PLUGIN = 1_000  # candidates read of a plugin for one mention
-MAX_LETTERS = 500  # of a mention; what comes after is not compared
 
 BY_KEY = f"""
     WITH {FOUND}
@@ -189,20 +193,31 @@ class Methods:
         if not mentioned.words:
             return []
         read: list[tuple[str, int, str]] = []
-        for group in self._groups(mentioned.words):
-            for start in range(0, len(group), EVERY):
-                rows = self._rows(SPELLED, {"names": json.dumps(group[start : start + EVERY])})
-                read += [(name, entity, type_) for name, entity, type_ in rows if self.scope.admits(entity, type_)]
-            if len(read) >= LOOKED_AT:
+        found: list[Match] = []
+        for names in self._names(mentioned.words):
+            rows = self._rows(SPELLED, {"names": json.dumps(names)})
+            read += [(name, entity, type_) for name, entity, type_ in rows if self.scope.admits(entity, type_)]
+            found = mentioned.matches([(name, type_) for name, _, type_ in read])
+            if len(read) > FURTHER or (found and found[0].score >= HOPEFUL):
                 break
-        matches = mentioned.matches([(name, type_) for name, _, type_ in read])
-        return [(*read[m.place][:2], m.score, m.method) for m in matches if m.score >= self.wanted.min_score]
+        return [(*read[m.place][:2], m.score, m.method) for m in found if m.score >= self.wanted.min_score]
 
-    def _groups(self, words: str) -> Iterable[list[int]]:
-        """Surface forms worth comparing, in groups: all of a narrow scope, else those spelled alike."""
+    def _names(self, words: str) -> Iterator[list[int]]:
+        """Surface forms worth comparing: a few, and more for whom these do not do.
+
+        Of those that are spelled alike only some are within a narrow scope, so then there is no end but the last.
+        """
         if self._every is not None:
-            return [self._every]
-        return name_signatures.by_spelling(self.connection, words)
+            yield self._every
+            return
+        waiting, alike = name_signatures.by_spelling(self.connection, words)
+        few = next(number for letters, number in LOOKED_AT if len(words) <= letters)
+        sizes = repeat(EVERY) if self.scope.narrow else (few, FURTHER)
+        for size in sizes:
+            if not (names := [*waiting, *islice(alike, size)]):
+                return
+            yield names
+            waiting = []
 
     @cached_property
     def _every(self) -> list[int] | None:

@@ -15,7 +15,7 @@ import json
 import sqlite3
 from collections.abc import Iterator, Sequence
 
-from ..facts.name_grams import BITS, Tally, asked_bits, bitmaps, initials_bits
+from ..facts.name_grams import BITS, Tally, asked_bits, bitmaps, initials_bits, length_bits
 from . import migrations
 from .connection import transaction
 
@@ -27,6 +27,7 @@ FRESH = 500  # surface forms that may wait to be covered
 BEHIND = 4 * FRESH  # that are handed out all the same; above, full text looks among them
 LEAST = 0.3  # of the bits asked for, the share that a name has to have
 FULL_TEXT = 300  # names that full text gives
+AS_LONG = 2  # digit of the count, so 4, that a name gains which is as long as what is asked
 
 #: The id of the last surface form comes again once it is deleted: what follows it has to be covered anew.
 WATCH = """
@@ -34,7 +35,7 @@ WATCH = """
   BEGIN UPDATE kg_name_signatures SET names = new.id - 1 WHERE id = -1 AND names >= new.id; END"""
 
 BITMAPS = """
-  SELECT b.value, s.names FROM json_each(:blocks) b CROSS JOIN json_each(:bits) w
+  SELECT b.value, w.value, s.names FROM json_each(:blocks) b CROSS JOIN json_each(:bits) w
   CROSS JOIN kg_name_signatures s ON s.id = b.value * 256 + w.value"""
 
 LIKE_SPELLED = """
@@ -44,10 +45,10 @@ LIKE_INITIALS = """
   SELECT id FROM kg_aliases WHERE key >= :first AND key < :next AND key LIKE :pattern ORDER BY id LIMIT :limit"""
 
 
-def by_spelling(connection: sqlite3.Connection, words: str) -> Iterator[list[int]]:
-    """Ids of surface forms that may be spelled like folded words, in groups, the most alike first.
+def by_spelling(connection: sqlite3.Connection, words: str) -> tuple[list[int], Iterator[int]]:
+    """Ids of surface forms that may be spelled like folded words: those not yet covered, and others, most alike first.
 
-    They only may be: two names can share bits by chance, and what is not yet covered is in the first group.
+    They only may be: two names can share bits by chance.
     """
     covered = _covered(connection)
     waiting = _waiting(connection, covered, BEHIND)
@@ -55,12 +56,17 @@ def by_spelling(connection: sqlite3.Connection, words: str) -> Iterator[list[int
         grams = dict.fromkeys(words[at : at + 3] for at in range(len(words) - 2))
         query = " OR ".join(f'"{gram}"' for gram in grams)
         waiting = [row[0] for row in connection.execute(LIKE_SPELLED, {"query": query, "limit": FULL_TEXT})]
-    if waiting:
-        yield waiting
+    return waiting, _alike(connection, words, covered)
+
+
+def _alike(connection: sqlite3.Connection, words: str, covered: int) -> Iterator[int]:
     bits = asked_bits(words)
-    tallies = _tallies(connection, bits, covered)
-    for count in range(len(bits), max(0, int(LEAST * len(bits))), -1):
-        yield [id_ for start, tally in tallies for place in tally.places(count) if (id_ := start + place) <= covered]
+    tallies = _tallies(connection, bits, covered, length_bits(words))
+    for count in range(len(bits) + (1 << AS_LONG), max(0, int(LEAST * len(bits))), -1):
+        for start, tally in tallies:
+            for place in tally.places(count):
+                if start + place <= covered:
+                    yield start + place
 
 
 def by_initials(connection: sqlite3.Connection, letters: str) -> list[int]:
@@ -77,12 +83,22 @@ def by_initials(connection: sqlite3.Connection, letters: str) -> list[int]:
     return waiting + [id_ for id_ in found if id_ <= covered]
 
 
-def _tallies(connection: sqlite3.Connection, bits: Sequence[int], covered: int) -> list[tuple[int, Tally]]:
-    """(id of its first surface form, how many of ``bits`` each has) for every block."""
+def _tallies(
+    connection: sqlite3.Connection, bits: Sequence[int], covered: int, lengths: Sequence[int] = ()
+) -> list[tuple[int, Tally]]:
+    """(id of its first surface form, how many of ``bits`` each has) for every block; one of ``lengths`` counts more."""
     found: dict[int, Tally] = {}
+    as_long: dict[int, int] = {}
     blocks = list(range(covered // BLOCK + 1)) if covered else []
-    for block, names in connection.execute(BITMAPS, {"blocks": json.dumps(blocks), "bits": json.dumps(bits)}):
-        found.setdefault(block, Tally()).add(names)
+    values = {"blocks": json.dumps(blocks), "bits": json.dumps([*bits, *lengths])}
+    for block, bit, names in connection.execute(BITMAPS, values):
+        bitmap = int.from_bytes(names, "little")
+        if bit in lengths:
+            as_long[block] = as_long.get(block, 0) ^ bitmap
+        else:
+            found.setdefault(block, Tally()).add(bitmap)
+    for block, tally in found.items():
+        tally.add(as_long.get(block, 0), AS_LONG)
     return [(block * BLOCK, tally) for block, tally in found.items()]
 
 
