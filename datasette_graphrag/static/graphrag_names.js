@@ -12,33 +12,88 @@
     return known.get(q);
   };
 
-  // A browser shows only options that hold what was typed, so what is merely alike says that it is.
-  const option = ({entity, alias}, q) => {
-    const made = document.createElement("option");
-    made.value = entity.name;
-    const about = [entity.type.replaceAll("_", " "), alias && `also ${alias}`].filter(Boolean);
-    const holds = [entity.name, alias].some((name) => name.toLowerCase().includes(q.toLowerCase()));
-    if (!holds) about.push(`like “${q}”`);
-    made.label = about.join(", ");
+  const make = (name, attributes, ...inside) => {
+    const made = document.createElement(name);
+    for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+    made.append(...inside);
     return made;
   };
 
-  for (const field of form.querySelectorAll("input[type=text]")) {
-    if (!field.id.startsWith("end-")) continue;
-    const list = document.createElement("datalist");
-    list.id = `${field.id}-names`;
+  const complete = (field) => {
+    const list = make("ul", {id: `${field.id}-names`, class: "completions", role: "listbox", "aria-label": "Names"});
+    let names = [], at = -1, waiting = 0;
+    list.hidden = true;
     field.after(list);
-    field.setAttribute("list", list.id);
-    let waiting = 0;
-    field.addEventListener("input", (event) => {
+    for (const [key, value] of Object.entries({role: "combobox", "aria-autocomplete": "list", "aria-controls": list.id}))
+      field.setAttribute(key, value);
+
+    const close = () => {
+      clearTimeout(waiting);
+      list.hidden = true;
+      at = -1;
+      field.setAttribute("aria-expanded", "false");
+      field.removeAttribute("aria-activedescendant");
+    };
+
+    const point = (to) => {
+      at = (to + names.length + 1) % (names.length + 1);
+      if (at === names.length) at = -1; // back in the field
+      for (const [index, option] of [...list.children].entries()) option.setAttribute("aria-selected", index === at);
+      if (at < 0) field.removeAttribute("aria-activedescendant");
+      else field.setAttribute("aria-activedescendant", list.children[at].id);
+      list.children[at]?.scrollIntoView({block: "nearest"});
+    };
+
+    // What tells entities of one name apart belongs to the name that was chosen, not to one that is typed over it.
+    const forget = () => form.elements[`${field.name}_type`]?.remove();
+
+    const choose = ({entity}) => {
+      forget();
+      field.value = entity.name;
+      if (entity.shared) field.after(make("input", {type: "hidden", name: `${field.name}_type`, value: entity.type}));
+      close();
+    };
+
+    const show = (found) => {
+      names = found;
+      list.replaceChildren(...names.map((name, index) => {
+        const {entity, alias} = name;
+        const option = make("li", {id: `${list.id}-${index}`, role: "option", "aria-selected": "false"}, make("bdi", {}, entity.name));
+        if (alias) option.append(" ", make("span", {class: "alias"}, "also ", make("bdi", {}, alias)));
+        if (entity.type) option.append(" ", make("span", {class: "type"}, make("bdi", {}, entity.type.replaceAll("_", " "))));
+        option.addEventListener("pointerdown", (event) => event.preventDefault()); // the field keeps the focus
+        option.addEventListener("click", () => choose(name));
+        return option;
+      }));
+      at = -1;
+      list.hidden = !names.length;
+      field.setAttribute("aria-expanded", String(!list.hidden));
+    };
+
+    field.addEventListener("input", () => {
+      forget();
       clearTimeout(waiting);
       const q = field.value.trim();
-      // Choosing an option replaces the text: nothing has been typed.
-      if (!q || q.length > 100 || !event.inputType || event.inputType === "insertReplacementText") return;
+      if (!q || q.length > 100) {
+        close();
+        return;
+      }
       waiting = setTimeout(async () => {
-        const names = await ask(q).catch(() => []);
-        if (field.value.trim() === q) list.replaceChildren(...names.map((name) => option(name, q)));
+        const found = await ask(q).catch(() => []);
+        if (field.value.trim() === q && document.activeElement === field) show(found);
       }, 120);
     });
-  }
+    field.addEventListener("keydown", (event) => {
+      if (list.hidden || event.isComposing) return;
+      if (event.key === "ArrowDown") point(at + 1);
+      else if (event.key === "ArrowUp") point(at < 0 ? names.length - 1 : at - 1);
+      else if (event.key === "Enter" && at >= 0) choose(names[at]);
+      else if (event.key === "Escape") close();
+      else return;
+      event.preventDefault();
+    });
+    field.addEventListener("blur", close);
+  };
+
+  for (const field of form.querySelectorAll("input[id^=end-]")) complete(field);
 })();

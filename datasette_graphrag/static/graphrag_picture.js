@@ -6,7 +6,7 @@
   const NS = "http://www.w3.org/2000/svg";
   const REACH = 13; // of a node, for a finger
   const RADIUS = 6;
-  const MARGIN = 26;
+  const MARGIN = 34;
   const TURN = 560; // narrower than this, paths run downwards
   const calm = matchMedia("(prefers-reduced-motion: reduce)");
 
