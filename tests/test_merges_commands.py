@@ -39,7 +39,7 @@ def test_from_the_suggestion_to_the_undo(ready: Run) -> None:
     assert lines(ready, "list") == found
     assert lines(ready, "approve", 1, 2, "--actor", "me", "--note", "one firm") == [
         "Joined: Kestrel Works = Kestrel-Works.",
-        "Joined: Ana Ruiz (person) = A. Ruiz. 1 fact fewer: both had stated them.",
+        "Joined: Ana Ruiz (person) = A. Ruiz. 1 fact fewer, which both had.",
         "To take it back: llm graphrag merges undo 1 2",
     ]
     assert lines(ready, "list")[0] == "No pair waits for a decision."

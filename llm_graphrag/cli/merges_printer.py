@@ -135,8 +135,8 @@ def print_decided(done: Sequence[Decided]) -> None:
 def _change(facts: int) -> str:
     if not facts:
         return ""
-    number = f"{abs(facts):,} {'fact' if abs(facts) == 1 else 'facts'}"
-    return f" {number} fewer: both had stated them." if facts < 0 else f" {number} more."
+    number = counted(abs(facts), "fact")
+    return f" {number} fewer, which both had." if facts < 0 else f" {number} more."
 
 
 def _pair(row: Listed) -> str:
