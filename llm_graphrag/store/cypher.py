@@ -15,11 +15,12 @@ from pathlib import Path
 from types import TracebackType
 
 from .process import Ended, Late, Process
-from .query import BYTES, GRACE, ROWS, SECONDS, QueryError, Rows, explained, file_uri, open_at_rest, refuse_unreadable
+from .query import BYTES, ROWS, SECONDS, QueryError, Rows, explained, file_uri, open_at_rest, refuse_unreadable
 
 __all__ = ["INSTALL", "CypherQueries"]
 
 WORKER = "llm_graphrag.store.cypher_worker"
+GRACE = 0.15  # seconds after the limit in which KGLite may stop by itself: ending the process costs another copy
 LOADING = 60.0  # seconds that copying may take
 INSTALL = "llm install 'llm-graphrag[cypher]'"
 

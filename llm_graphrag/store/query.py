@@ -30,7 +30,7 @@ from .process import Ended, Late, Process
 from .queryable import COLUMNS, FULL_TEXT, FUNCTIONS, INTERNAL, RELATIONS
 
 __all__ = [
-    "BYTES", "GRACE", "LONGEST", "ROWS", "SECONDS", "Cell", "Queries", "QueryError", "Rows", "explained", "file_uri",
+    "BYTES", "LONGEST", "ROWS", "SECONDS", "Cell", "Queries", "QueryError", "Rows", "explained", "file_uri",
     "open_at_rest", "query", "refuse_unreadable",
 ]  # fmt: skip
 
