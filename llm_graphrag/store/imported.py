@@ -229,8 +229,12 @@ def _put_claims(
     for piece in pieces:
         chunk, offset = ids[piece.seq], piece.start
         seen: set[tuple[object, ...]] = set()
+        row = -1
         for s in piece.statements:
-            same = (s.start, s.end, s.kind, s.head, s.relation, s.tail, s.detail)
+            if s.start != row:
+                row = s.start
+                seen.clear()
+            same = (s.end, s.kind, s.head, s.relation, s.tail, s.detail)
             if same in seen:
                 continue
             seen.add(same)

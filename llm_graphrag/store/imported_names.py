@@ -28,7 +28,8 @@ class ImportedNames:
         self._declared: dict[str, list[Declared]] = {}
         self._own: dict[tuple[str, str], tuple[int, str]] = {}  # (key, type) → entity, name shown
         self._new: dict[int, tuple[str, str, str]] = {}  # entity → name, type, key
-        self._spelled: set[int] = set()  # entities that are written otherwise than they are shown
+        self._spellings: set[tuple[int, str]] = set()  # that entities are known to have
+        self._spelled: set[int] = set()  # entities that are written otherwise than they are known
 
     def of(self, name: str, type_: str) -> int | None:
         """The entity of a name that was resolved; None if the name is blocked."""
@@ -60,6 +61,7 @@ class ImportedNames:
             self._declared.setdefault(key, []).append(declared)
         for row in self.connection.execute(OF_KEYS, [asked]):
             self._own[row["key"], row["type"]] = (row["id"], row["name"])
+        self._spellings = set(map(tuple, self.connection.execute(SPELLINGS, [asked])))
         self._next = int(self.connection.execute(LAST).fetchone()[0]) + 1
 
     def _resolve(self, name: str, type_: str, key: str) -> None:
@@ -83,7 +85,7 @@ class ImportedNames:
         entity, shown = known
         if entity not in self._new:
             self._before.add(entity)
-        if name != shown:
+        if name != shown and (entity, name) not in self._spellings:
             self._spelled.add(entity)
         return entity
 
@@ -111,6 +113,8 @@ class ImportedNames:
 
 OF_KEYS = """
   SELECT e.key, e.type, e.id, e.name FROM json_each(?) w CROSS JOIN kg_entities e ON e.key = w.value"""
+
+SPELLINGS = "SELECT a.entity, a.name FROM json_each(?) w CROSS JOIN kg_aliases a ON a.key = w.value"
 
 LAST = "SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'kg_entities'), 0)"
 

@@ -26,6 +26,7 @@ def read_table(reading: Reading, options: ImportOptions, is_tsv: bool, maker: Ma
     text = reading.text
     columns: Columns | None = None
     width, ours = 0, False
+    plain: tuple[int, ...] = ()  # the places of head, relation and tail, if there is no more to it
     for row in table_rows(text, cut(text, options.delimiter, is_tsv)):
         if isinstance(row, Broken):
             reading.skip(row.start, row.end, row.line, row.reason)
@@ -33,6 +34,8 @@ def read_table(reading: Reading, options: ImportOptions, is_tsv: bool, maker: Ma
         if columns is None:
             columns = _columns(reading, row, options.columns, options.header)
             width = len(row.cells)
+            only = columns.roles.keys() == {"head", "relation", "tail"} and not maker.nodes and not maker.attributes
+            plain = tuple(columns.roles[role] for role in ("head", "relation", "tail")) if only else ()
             ours = tuple(row.cells) == HEADER
             if columns.has_header:
                 reading.add(row.start, row.end, ())
@@ -40,6 +43,10 @@ def read_table(reading: Reading, options: ImportOptions, is_tsv: bool, maker: Ma
         try:
             if len(row.cells) > width and any(cell.strip() for cell in row.cells[width:]):
                 raise RowError(WIDER)
+            if plain and len(row.cells) >= width:
+                head, relation, tail = (row.cells[at] for at in plain)
+                reading.add(row.start, row.end, (maker.triple(head, relation, tail, Span(text, row.start, row.end)),))
+                continue
             cells = {role: row.cells[at] for role, at in columns.roles.items() if at < len(row.cells)}
             if ours:
                 cells = {role: unescaped(cell) for role, cell in cells.items()}

@@ -19,7 +19,7 @@ from ...sources.writer import Progress
 from ...store import changes, counts, history, imported, schema
 from ...store import chunks as chunk_store
 from ...store import documents as document_store
-from ...store.connection import SameFile, transaction
+from ...store.connection import SameFile, many_writes, transaction
 from ...store.entities import Names
 from ...store.evidence import release_chunks
 from ...store.imported import Piece
@@ -65,7 +65,8 @@ class GraphWriter:
         """Bring the document of a file in step with its rows; returns its id."""
         cut = pieces(reading.text, reading.rows, reading.statements)
         id_, title = self._document(reading, place, stamp, new.reading, private)
-        self._pieces(id_, title, reading.text, cut)
+        with many_writes(self.connection):
+            self._pieces(id_, title, reading.text, cut)
         with self._batch():
             self.connection.execute("UPDATE kg_documents SET content_hash = ? WHERE id = ?", [new.content_hash, id_])
         return id_
