@@ -345,21 +345,25 @@ class KnowledgeBase:
         k: int = 3,
         max_hops: int = 4,
         relations: Sequence[str] | None = None,
+        mentions: bool = False,
     ) -> Paths:
         """The best paths of facts between two things, by name or #id (graph/paths.py says which are best).
 
-        ``via``: only over a third thing; ``relations``: only over these. Raises ValueError for a name that is unknown
-        or means several things, and for a relation that is not there.
+        ``via``: only over a third thing; ``relations``: only over these. ``mentions``: where there is none, paths over
+        sentences that name two things (graph/together.py). Raises ValueError for a name that is unknown or means several
+        things, and for a relation that is not there.
         """
         from .graph.frontier import Within
         from .graph.metapath_text import known
         from .graph.named import meant
         from .graph.paths import paths_via, shortest_paths
+        from .graph.together import paths_together
 
         start, end = meant(self.connection, source).id, meant(self.connection, target).id
         within = Within(frozenset(known(self.connection, relations))) if relations is not None else Within()
         if via is None:
-            return shortest_paths(self.connection, [start], [end], k, max_hops, within=within)
+            found = shortest_paths(self.connection, [start], [end], k, max_hops, within=within)
+            return found if found.paths or not mentions else paths_together(self.connection, start, end, k, max_hops)
         return paths_via(self.connection, start, meant(self.connection, via).id, end, k, max_hops, within=within)
 
     def follow(self, name: str, metapath: str | Sequence[str], **options: Any) -> Followed:

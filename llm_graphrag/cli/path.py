@@ -25,6 +25,7 @@ from .options import database_option, errors_in_one_line, json_option, open_know
 @click.option(
     "--relation", "relations", multiple=True, metavar="NAME", help="Only over this relation; may be repeated."
 )
+@click.option("--mentions", is_flag=True, help="Where no facts connect them: over sentences that name two things.")
 @json_option
 @errors_in_one_line
 def path(
@@ -35,6 +36,7 @@ def path(
     k: int,
     max_hops: int,
     relations: tuple[str, ...],
+    mentions: bool,
     as_json: bool,
 ) -> None:
     """Show how two things are connected: the best paths of facts, each hop with its sentence.
@@ -42,7 +44,9 @@ def path(
     A, B and C are names of entities, or #ID. Facts are followed in both directions;
     ←written by— is one against its own. Short paths come first, then those over things
     that few others are joined to: what joins everything, such as a change log, says
-    little. Exit status 1 if a name is unknown or means several things.
+    little. With --mentions, where there is no path of facts, sentences that name two
+    things (or one, in the note about the other) may join them, over one thing at most;
+    that proves less. Exit status 1 if a name is unknown or means several things.
 
     \b
     Examples:
@@ -52,8 +56,12 @@ def path(
     """
     from .path_printer import as_dict, print_path
 
+    if mentions and (via or relations):
+        raise click.UsageError("--mentions takes any sentence; leave --via and --relation out.")
     with open_knowledge_base(database) as kb:
-        found = kb.paths(source, target, via=via, k=k, max_hops=max_hops, relations=relations or None)
+        found = kb.paths(
+            source, target, via=via, k=k, max_hops=max_hops, relations=relations or None, mentions=mentions
+        )
     if as_json:
         from .search import dump
 
@@ -62,6 +70,8 @@ def path(
     for number, one in enumerate(found.paths, 1):
         print_path(one, number)
     if not found.paths:
-        click.echo(f"No path of up to {max_hops} {'hop' if max_hops == 1 else 'hops'}. --max-hops looks further.")
+        hops = "hop" if max_hops == 1 else "hops"
+        more = "" if mentions or via or relations else ", --mentions over sentences that name two things"
+        click.echo(f"No path of up to {max_hops} {hops}. --max-hops looks further{more}.")
     if found.truncated:
         click.echo("Not everything was looked at: there is more than can be read in the time, so paths may be missing.")

@@ -66,4 +66,4 @@ def _hop(hop: Hop) -> dict[str, Any]:
 
 
 def _joined(by: Joined) -> dict[str, Any]:
-    return {"triple": by.triple, "relation": by.relation, "forward": by.forward, "statements": by.statements}
+    return {"triple": by.triple or None, "relation": by.relation, "forward": by.forward, "statements": by.statements}

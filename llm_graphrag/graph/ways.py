@@ -39,7 +39,7 @@ Triples = Callable[[Sequence[int]], Iterable[tuple[int, int]]]
 
 STEPS = 20_000  # of the best-first search for one length
 HUB = 1 << 40  # added to the cost of a node that is a hub
-FEW = 200  # nodes of a level whose degrees are looked up, to read rare ones first and to compare the two sides
+FEW = 64  # nodes of a level whose degrees are looked up, to read rare ones first and to compare the two sides
 USUAL = 30  # degree that nodes of a larger level are taken to have
 NEVER = 1 << 30  # level of a node that is to be avoided
 UNIT = 1_000  # cost of a factor of two in degree; whole numbers, so that sums are exact

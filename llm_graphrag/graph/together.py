@@ -1,0 +1,200 @@
+"""Paths over sentences that name two things, for things that no facts connect.
+
+Notes without links still say what belongs together: one sentence names both, or the note or the
+heading above it is about one and the sentence names the other. Such a hop proves less than a
+fact, so it is only taken where somebody asks for it (``llm graphrag path --mentions``), it is
+called ``named with``, and there are at most two of them: longer chains join anything.
+
+What is named in more than one in fifty passages, and in more than ``CROWD``, is no step on the
+way. A sentence that names more than ``MANY`` things is a list, and a note of more than ``LONG``
+passages is about many things: neither joins any. Paths are found as those of facts are
+(``graph.ways``).
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import time
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from ..text.sentences import sentence_spans
+from .frontier import Limits
+from .hops import Evidence, Hop, Joined, nodes_of
+from .paths import CROWD, CROWD_SHARE, Path, Paths, kept
+from .view import CHUNKS_OF_ENTITIES, count_chunks
+from .ways import best_ways
+
+__all__ = ["MAX_HOPS", "NAMED_WITH", "paths_together"]
+
+NAMED_WITH = "named_with"
+MAX_HOPS = 2
+MANY = 25
+LONG = 12
+OWN_WEIGHT = 5
+PASSAGES = 1_000  # of one entity, that are looked at
+
+PASSAGE = """
+    SELECT c.id, c.text, c.line, d.uri, c.document, coalesce(e.merged_into, e.id),
+           (SELECT count(*) FROM kg_chunks o WHERE o.document = c.document) AS chunks
+    FROM json_each(:chunks) f
+    CROSS JOIN kg_chunks c ON c.id = f.value
+    CROSS JOIN kg_documents d ON d.id = c.document
+    LEFT JOIN kg_entities e ON e.id = d.entity
+"""
+MENTIONS = """
+    SELECT m.chunk, m.start, coalesce(e.merged_into, e.id)
+    FROM json_each(:chunks) f
+    CROSS JOIN kg_mentions m ON m.chunk = f.value
+    CROSS JOIN kg_entities e ON e.id = m.entity
+"""
+COUNTS = """
+    SELECT f.value, n.n FROM json_each(:nodes) f CROSS JOIN kg_counts n ON n.kind = 'chunks' AND n.item = f.value
+"""
+OWN = """
+    SELECT f.value, count(*) FROM json_each(:nodes) f CROSS JOIN kg_documents d ON d.entity = f.value
+    CROSS JOIN kg_chunks c ON c.document = d.id GROUP BY f.value
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class _Passage:
+    """A passage: what it is about, and its sentences with what they name."""
+
+    id: int
+    text: str
+    line: int
+    uri: str
+    document: int
+    subjects: frozenset[int]
+    sentences: tuple[tuple[int, int, frozenset[int]], ...]
+
+    def with_(self, entity: int) -> dict[int, tuple[int, int]]:
+        """What is named with an entity -> the sentence that says so, the first of them."""
+        found: dict[int, tuple[int, int]] = {}
+        for start, end, named in self.sentences:
+            if entity in named:
+                others = named | self.subjects
+            elif entity in self.subjects:
+                others = named
+            else:
+                continue
+            for other in others:
+                found.setdefault(other, (start, end))
+        found.pop(entity, None)
+        return found
+
+
+def paths_together(
+    connection: sqlite3.Connection,
+    source: int,
+    target: int,
+    k: int = 3,
+    max_hops: int = MAX_HOPS,
+    *,
+    documents: Collection[int] | None = None,
+    limits: Limits | None = None,
+) -> Paths:
+    """Return the k best simple paths over sentences (of ``documents``, if given), few hops and rare things first.
+
+    Hops have no triple: it is 0. Raises ValueError for an id that is none.
+    """
+    stands_for = kept(connection, {source, target})
+    start, end = stands_for[source], stands_for[target]
+    passages = _Passages(connection, {start, end}, documents, limits or Limits())
+    hops = min(max_hops, MAX_HOPS)
+    ways, missed = best_ways(start, end, passages.neighbours, passages.counts, k=k, max_hops=hops)
+    nodes = nodes_of(connection, {id_ for way in ways for id_ in way.nodes})
+    paths = tuple(
+        Path(tuple(nodes[id_] for id_ in way.nodes), tuple(passages.hop(a, b) for a, b in pairwise(way.nodes)))
+        for way in ways
+    )
+    return Paths(paths, missed or passages.truncated)
+
+
+class _Passages:
+    """What is named together, for one question."""
+
+    def __init__(
+        self, connection: sqlite3.Connection, ends: Collection[int], documents: Collection[int] | None, limits: Limits
+    ) -> None:
+        self.connection = connection
+        self.ends = ends
+        self.documents = documents
+        self.truncated = False
+        self.crowd = max(CROWD, int(count_chunks(connection) * CROWD_SHARE))
+        self._until = time.monotonic() + limits.seconds
+        self._counts: dict[int, int] = {}
+        self._read: dict[int, _Passage] = {}
+        self._near: dict[int, dict[int, list[int]]] = {}  # entity -> entity -> passages that name them together
+
+    def counts(self, nodes: Collection[int]) -> Mapping[int, int]:
+        """Entity -> the number of passages that name it; one of its own note joins it to more, and counts as more."""
+        new = [node for node in nodes if node not in self._counts]
+        if new:
+            values = {"nodes": json.dumps(new)}
+            self._counts.update(dict.fromkeys(new, 1))
+            self._counts.update(map(tuple, self.connection.execute(COUNTS, values)))
+            for node, chunks in self.connection.execute(OWN, values):
+                self._counts[node] += OWN_WEIGHT * chunks
+        return self._counts
+
+    def neighbours(self, nodes: Sequence[int]) -> Mapping[int, Collection[int]]:
+        """Entity -> what is named together with it, but for what is named everywhere."""
+        for node in nodes:
+            if node in self._near:
+                continue
+            near = self._near.setdefault(node, {})
+            if time.monotonic() > self._until:
+                self.truncated = True
+                continue
+            for chunk in self._chunks(node):
+                for other in self._read[chunk].with_(node):
+                    near.setdefault(other, []).append(chunk)
+            counts = self.counts(near)
+            for other in [n for n in near if counts[n] > self.crowd and n not in self.ends]:
+                del near[other]
+        return self._near
+
+    def _chunks(self, node: int) -> list[int]:
+        """The passages that name an entity or are about it, read."""
+        rows = self.connection.execute(CHUNKS_OF_ENTITIES, {"nodes": json.dumps([node])})
+        chunks = list(dict.fromkeys(row[1] for row in rows))
+        if len(chunks) > PASSAGES:
+            chunks, self.truncated = chunks[:PASSAGES], True
+        new = [chunk for chunk in chunks if chunk not in self._read]
+        named: dict[int, list[tuple[int, int]]] = {}
+        for chunk, start, entity in self.connection.execute(MENTIONS, {"chunks": json.dumps(new)}):
+            named.setdefault(chunk, []).append((start, entity))
+        for row in self.connection.execute(PASSAGE, {"chunks": json.dumps(new)}).fetchall():
+            if self.documents is None or row[4] in self.documents:
+                self._read[row[0]] = _passage(row, named.get(row[0], ()))
+        return [chunk for chunk in chunks if chunk in self._read]
+
+    def hop(self, a: int, b: int) -> Hop:
+        """The hop between two, with a sentence of the passage that names fewest other things."""
+        shared = self._near.get(a, {}).get(b) or self._near[b][a]
+        best = min((self._read[chunk] for chunk in shared), key=lambda p: (sum(len(s[2]) for s in p.sentences), p.id))
+        start, end = best.with_(a)[b]
+        line = best.line + best.text.count("\n", 0, start)
+        evidence = Evidence(best.text[start:end], best.uri, line, best.id, best.document, NAMED_WITH)
+        return Hop(Joined(0, NAMED_WITH, True, len(shared)), evidence)
+
+
+def _passage(row: Sequence[object], mentions: Iterable[tuple[int, int]]) -> _Passage:
+    """A passage from its row and the places of what it names."""
+    chunk, text, line, uri, document, entity, chunks = row
+    assert isinstance(text, str)
+    subjects = {entity} if entity is not None and int(str(chunks)) <= LONG else set()
+    sentences = []
+    listed = sorted(mentions)
+    for start, end in sentence_spans(text):
+        named = frozenset(of for at, of in listed if start <= at < end)
+        if text.startswith("#", start):
+            subjects |= named
+        if named and len(named) <= MANY:
+            sentences.append((start, end, named))
+    made = (chunk, text, line, uri, document, frozenset(subjects), tuple(sentences))
+    return _Passage(*made)  # type: ignore[arg-type]

@@ -1,0 +1,118 @@
+"""Paths over sentences that name two things, where no facts connect them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+
+import pytest
+from conftest import Run, Vault
+
+from llm_graphrag.graph import together
+from llm_graphrag.graph.frontier import Limits
+from llm_graphrag.graph.named import meant
+from llm_graphrag.graph.together import paths_together
+from llm_graphrag.knowledge_base import KnowledgeBase
+
+NOTES = {
+    "Bestiary.md": "# Bestiary\n\nThe Red Worg hunts beside the Grey Goblin.\n\n"
+    "The Grey Goblin fears the Blue Troll.\n\n## Stone Ogre\n\nIt eats with the Black Orc.\n",
+    "Blue Troll.md": "It lives under the Old Bridge. Nobody likes it.",
+    "Old Bridge.md": "A bridge.",
+    "Far Island.md": "Nothing of the kind.",
+}
+
+
+@pytest.fixture
+def notes(kb: KnowledgeBase, vault: Vault) -> KnowledgeBase:
+    kb.add([vault(NOTES)])
+    return kb
+
+
+def found(kb: KnowledgeBase, a: str, b: str, **options: object) -> list[tuple[list[str], list[str]]]:
+    """(names, quotes) of the paths."""
+    ends = meant(kb.connection, a).id, meant(kb.connection, b).id
+    paths = paths_together(kb.connection, *ends, **options).paths  # type: ignore[arg-type]
+    return [([n.name for n in p.nodes], [h.evidence.quote for h in p.hops if h.evidence]) for p in paths]
+
+
+def test_a_sentence_that_names_both_is_a_hop(notes: KnowledgeBase) -> None:
+    assert found(notes, "Red Worg", "Grey Goblin", k=1) == [
+        (["Red Worg", "Grey Goblin"], ["The Red Worg hunts beside the Grey Goblin."])
+    ]
+
+
+def test_the_note_about_one_may_name_the_other(notes: KnowledgeBase) -> None:
+    assert found(notes, "Old Bridge", "Blue Troll", k=1) == [
+        (["Old Bridge", "Blue Troll"], ["It lives under the Old Bridge."])
+    ]
+
+
+def test_a_heading_says_what_the_passage_is_about(notes: KnowledgeBase) -> None:
+    assert found(notes, "Black Orc", "Stone Ogre", k=1) == [
+        (["Black Orc", "Stone Ogre"], ["It eats with the Black Orc."])
+    ]
+
+
+def test_two_hops_are_the_most(notes: KnowledgeBase) -> None:
+    (path, *_) = found(notes, "Grey Goblin", "Old Bridge")
+    assert path == (
+        ["Grey Goblin", "Blue Troll", "Old Bridge"],
+        ["The Grey Goblin fears the Blue Troll.", "It lives under the Old Bridge."],
+    )
+    assert all(len(names) <= 3 for names, _ in found(notes, "Red Worg", "Blue Troll", max_hops=9))
+    assert found(notes, "Far Island", "Old Bridge") == []
+    assert found(notes, "Old Bridge", "Old Bridge") == [(["Old Bridge"], [])]
+
+
+def test_where_it_stands(notes: KnowledgeBase) -> None:
+    ends = meant(notes.connection, "Grey Goblin").id, meant(notes.connection, "Blue Troll").id
+    (hop,) = paths_together(notes.connection, *ends).paths[0].hops
+    assert hop.evidence is not None
+    assert (hop.evidence.uri, hop.evidence.line) == ("vault/Bestiary.md", 5)
+    assert (hop.by.triple, hop.by.relation, hop.by.statements) == (0, "named_with", 1)
+
+
+def test_documents_narrow(notes: KnowledgeBase) -> None:
+    ids = dict(notes.connection.execute("SELECT name, id FROM kg_documents").fetchall())
+    assert found(notes, "Red Worg", "Grey Goblin", documents=[ids["Bestiary"]], k=1) != []
+    assert found(notes, "Red Worg", "Grey Goblin", documents=[ids["Blue Troll"]]) == []
+
+
+def test_lists_and_what_stands_everywhere_join_nothing(kb: KnowledgeBase, vault: Vault) -> None:
+    def listed(names: Iterable[str]) -> str:
+        return "We saw " + ", ".join(f"[[{name}]]" for name in names) + "."
+
+    everywhere = {f"day {n}.md": f"Today [[Weather]] and [[Guest {n}]] came." for n in range(60)}
+    kb.add([vault({"list.md": listed(f"Item {n}" for n in range(30))} | everywhere)])
+    assert found(kb, "Item 1", "Item 2") == []
+    assert [names for names, _ in found(kb, "Guest 1", "Guest 2")] == []
+    assert [names for names, _ in found(kb, "Weather", "Guest 2", k=1)] == [["Weather", "Guest 2"]]
+
+
+def test_time_is_a_bound(notes: KnowledgeBase) -> None:
+    ends = meant(notes.connection, "Red Worg").id, meant(notes.connection, "Blue Troll").id
+    cut = paths_together(notes.connection, *ends, limits=Limits(seconds=-1))
+    assert (cut.paths, cut.truncated) == ((), True)
+
+
+def test_statements_read_no_whole_table(notes: KnowledgeBase) -> None:
+    for sql in (together.PASSAGE, together.MENTIONS, together.COUNTS, together.OWN):
+        rows = notes.connection.execute(f"EXPLAIN QUERY PLAN {sql}", {"chunks": "[1]", "nodes": "[1]"})
+        steps = [row[3] for row in rows]
+        assert [step for step in steps if step.startswith("SCAN") and "VIRTUAL TABLE" not in step] == [], steps
+
+
+def test_the_command_takes_sentences_only_where_facts_fail(run: Run, vault: Vault) -> None:
+    run("add", vault(NOTES | {"Green Elf.md": "Knows [[Far Island]], and so does [[Red Worg]]."}))
+    none = run("path", "Red Worg", "Blue Troll").output
+    assert none == (
+        "No path of up to 4 hops. --max-hops looks further, --mentions over sentences that name two things.\n"
+    )
+    output = run("path", "Red Worg", "Blue Troll", "--mentions", "-k", "1").output
+    assert output.startswith(" 1. Red Worg —named with→ Grey Goblin —named with→ Blue Troll\n")
+    facts = run("path", "Red Worg", "Far Island", "--mentions").output
+    assert "named with" not in facts
+    (hop, _) = json.loads(run("path", "Red Worg", "Blue Troll", "--mentions", "--json").output)["paths"][0]["hops"]
+    assert hop["triple"] is None
+    assert run("path", "Red Worg", "Blue Troll", "--mentions", "--via", "Far Island", exit_code=2).output
