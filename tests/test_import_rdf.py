@@ -74,6 +74,20 @@ def test_turtle(kb: KnowledgeBase, tmp_path: Path) -> None:
     assert knows is not None and (knows.domain, knows.range) == (("person",), ())
 
 
+def test_what_a_file_says_to_be_the_same_stays_suggested(kb: KnowledgeBase, tmp_path: Path) -> None:
+    from llm_graphrag.review import merges
+    from llm_graphrag.review.merge_candidates import suggest
+
+    bring(kb, tmp_path / "ada.ttl", ADA)
+    suggest(kb.connection, kb.settings)
+    [row] = rows(kb, "SELECT id, merged_key, status FROM kg_merges WHERE reason = 'ada.ttl says so'")
+    assert row[1:] == ("ada l", "suggested")
+    merges.reject(kb.connection, kb.settings, int(str(row[0])), actor="me")
+    suggest(kb.connection, kb.settings)
+    bring(kb, tmp_path / "ada.ttl", ADA + "# again\n")
+    assert rows(kb, "SELECT status FROM kg_merges WHERE merged_key = 'ada l'") == [("rejected",)]
+
+
 def test_quotes_are_lines_of_ntriples(kb: KnowledgeBase, tmp_path: Path) -> None:
     bring(kb, tmp_path / "ada.ttl", ADA)
     quotes = [str(row[0]) for row in rows(kb, "SELECT DISTINCT quote FROM kg_evidence ORDER BY 1")]

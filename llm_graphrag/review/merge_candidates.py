@@ -91,10 +91,16 @@ def candidates(connection: sqlite3.Connection, settings: Settings) -> list[Candi
 
 
 def suggest(connection: sqlite3.Connection, settings: Settings, limit: int | None = None) -> list[Candidate]:
-    """Store the ``limit`` least doubtful candidates (None: all) up to the threshold as suggestions; returns them."""
+    """Store the ``limit`` least doubtful candidates (None: all) up to the threshold as suggestions; returns them.
+
+    What imported files say to be the same stays suggested beside them.
+    """
     with transaction(connection):
         found = [c for c in candidates(connection, settings) if c.doubt <= THRESHOLD][:limit]
-        merges.put_suggestions(connection, [Suggestion(c.pair, c.reason, c.doubt) for c in found])
+        alike = [Suggestion(c.pair, c.reason, c.doubt) for c in found]
+        pairs = {frozenset((item.pair.kept, item.pair.merged)) for item in alike}
+        told = [item for item in merges.said(connection) if frozenset((item.pair.kept, item.pair.merged)) not in pairs]
+        merges.put_suggestions(connection, [*alike, *told])
     return found
 
 

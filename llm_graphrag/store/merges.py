@@ -14,6 +14,8 @@ from dataclasses import dataclass
 
 from ..facts.merges import Node, Pair
 
+SAME_AS = "same_as"  # the relation of an imported row that says that two are one
+SAID_DOUBT = 0.05  # that they are, since a person decides
 SUGGESTED, APPROVED, REJECTED, UNDONE = STATUSES = ("suggested", "approved", "rejected", "undone")
 
 
@@ -66,6 +68,27 @@ def put_suggestions(connection: sqlite3.Connection, suggestions: Sequence[Sugges
             )
     rows = connection.execute("SELECT id FROM kg_merges WHERE status = 'suggested'").fetchall()
     _drop(connection, sorted({row[0] for row in rows} - set(kept)))
+
+
+def said(connection: sqlite3.Connection, documents: Iterable[int] | None = None) -> list[Suggestion]:
+    """Pairs that imported files say to be the same (``owl:sameAs``): all files, or these."""
+    asked = None if documents is None else json.dumps(sorted(documents))
+    rows = connection.execute(SAID, {"relation": SAME_AS, "documents": asked}).fetchall()
+    return [
+        Suggestion(Pair((row["kept_key"], row["kept_type"]), (row["merged_key"], row["merged_type"])),
+                   f"{row['uri']} says so", SAID_DOUBT)
+        for row in rows
+    ]  # fmt: skip
+
+
+SAID = """
+  SELECT h.key AS kept_key, h.type AS kept_type, t.key AS merged_key, t.type AS merged_type, min(d.uri) AS uri
+  FROM kg_triples f CROSS JOIN kg_evidence v ON v.triple = f.id CROSS JOIN kg_chunks c ON c.id = v.chunk
+  CROSS JOIN kg_documents d ON d.id = c.document
+  CROSS JOIN kg_entities h ON h.id = v.head_entity CROSS JOIN kg_entities t ON t.id = v.tail_entity
+  WHERE f.relation = :relation AND v.origin = 'import' AND h.id <> t.id
+    AND (:documents IS NULL OR d.id IN (SELECT value FROM json_each(:documents)))
+  GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4"""
 
 
 def _unordered(row: sqlite3.Row) -> frozenset[Node]:

@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from ...store.merges import SAME_AS
 from ...text.normalise import fold_identifier
 from ..imports.nodes import MORE_TYPES
-from ..imports.rdf import MAIN_TYPE, OWL_SAME_AS, RDF_TYPE, SAME_AS
+from ..imports.rdf import MAIN_TYPE, OWL_SAME_AS, RDF_TYPE
 from ..imports.vocabulary import MINTED
 from .graph import Entity, Graph
 

@@ -19,15 +19,14 @@ from typing import Any
 from ...facts.claims import ALSO_KNOWN_AS, IS_A
 from ...sources.rows.feed import UnreadableError
 from ...store.imported import Statement
+from ...store.merges import SAME_AS
 from ...text.normalise import clean_name, name_key
 from .nodes import MORE_TYPES
 from .reading import Reading
 from .statements import MAX_NAME, MAX_QUOTE, Node, value_of
 from .vocabulary import MINTED, Vocabulary, last_part
 
-__all__ = ["SAME_AS", "as_ntriples", "read_ntriples"]
-
-SAME_AS = "same_as"
+__all__ = ["as_ntriples", "read_ntriples"]
 
 RDF_TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
 NAMES = ("http://www.w3.org/2000/01/rdf-schema#label", "http://www.w3.org/2004/02/skos/core#prefLabel")

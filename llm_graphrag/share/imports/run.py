@@ -13,7 +13,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path, PurePosixPath
 
-from ...facts.merges import Pair
 from ...facts.template import folded
 from ...settings import Settings
 from ...sources.files import stored_path
@@ -28,7 +27,7 @@ from ...store.connection import transaction
 from ...store.settings import get_setting, put_setting
 from .nodes import read_nodes
 from .options import CSV, JSONL, NTRIPLES, TSV, TURTLE, ImportOptions, format_of
-from .rdf import SAME_AS, as_ntriples, read_ntriples
+from .rdf import as_ntriples, read_ntriples
 from .reading import Reading
 from .schema import Learnt, learn
 from .statements import Maker, Node
@@ -39,7 +38,6 @@ from .writing import GraphWriter, Known
 __all__ = ["GraphImport", "import_graph"]
 
 READER = "graph-1"  # raise it when reading changes: every file is read again
-SURE = 0.05  # the doubt that two are one whom a file says to be the same
 
 
 @dataclass(slots=True)
@@ -173,21 +171,11 @@ class _Import:
 
     def suggest(self) -> None:
         """Suggest that two entities are one where a file says that they are the same; a person decides."""
-        rows = self.connection.execute(SAME, {"documents": json.dumps(self.written), "relation": SAME_AS}).fetchall()
         with transaction(self.connection):
-            for row in rows:
-                pair = Pair((row["kept_key"], row["kept_type"]), (row["merged_key"], row["merged_type"]))
-                if merges.find(self.connection, pair) is None:
-                    merges.put(self.connection, pair, f"{row['uri']} says so", SURE, merges.SUGGESTED)
+            for item in merges.said(self.connection, self.written):
+                if merges.find(self.connection, item.pair) is None:
+                    merges.put(self.connection, item.pair, item.reason, item.doubt, merges.SUGGESTED)
                     self.report.suggested += 1
-
-
-SAME = """
-  SELECT DISTINCT h.key AS kept_key, h.type AS kept_type, t.key AS merged_key, t.type AS merged_type, d.uri
-  FROM json_each(:documents) w CROSS JOIN kg_documents d ON d.id = w.value CROSS JOIN kg_chunks c ON c.document = d.id
-  CROSS JOIN kg_evidence v ON v.chunk = c.id AND v.relation = :relation AND v.kind = 'triple'
-  CROSS JOIN kg_entities h ON h.id = v.head_entity CROSS JOIN kg_entities t ON t.id = v.tail_entity
-  WHERE h.id <> t.id ORDER BY 1, 2, 3, 4"""
 
 
 def _hash(data: bytes) -> str:
