@@ -394,6 +394,20 @@ def test_private_notes_can_be_left_out(kb: KnowledgeBase, tmp_path: Path, vault:
     )
 
 
+def test_121_what_only_private_notes_say_is_in_no_file(kb: KnowledgeBase, tmp_path: Path, vault: Vault) -> None:
+    """A public note names what a private one is about: by the name that stands in it, and no other."""
+    secret = "---\nprivate: true\naliases: [Nightjar]\n---\nMira is called Kestrel Works by Otto, at Heronsgate."
+    kb.add([vault({"hidden/Mira.md": secret, "b.md": "mira met Pia Quist. See [[Mira]]."})])
+    read_all(kb)
+    export(kb, tmp_path / "facts", private=False, everything=True)
+    written = files(tmp_path / "facts")
+    assert sorted(written) == ["schema.toml", "vault/b.md.facts.toml"]
+    for word in (b"Nightjar", b"Heronsgate", b"Otto", b"Kestrel", b"hidden"):
+        assert not any(word in data for data in written.values()), word
+    assert b"Pia Quist" in written["vault/b.md.facts.toml"]
+
+
+
 def test_all_is_there_to_be_read_and_is_not_read_back(kb: KnowledgeBase, tmp_path: Path, vault: Vault) -> None:
     folder = vault({"a.md": "size:: 12\n[[b]] and Otto"})
     kb.add([folder])
@@ -594,7 +608,7 @@ def test_the_commands(run: Run, vault: Vault, tmp_path: Path) -> None:
     assert result.stderr == "Not in the schema here: age\n"
     out = tmp_path / "out"
     assert run("export", "--sidecars", out).stdout == (
-        "Sidecars: 2 written, 0 unchanged, 0 removed.\nThey hold 1 facts and say that 0 passages were read.\n"
+        "Sidecars: 2 written, 0 unchanged, 0 removed.\nThey hold 1 fact and say that 0 passages were read.\n"
     )
     assert json.loads(run("export", "--sidecars", out, "--json").stdout)["unchanged"] == 2
     vault({"a.md": "Mira is 43."})

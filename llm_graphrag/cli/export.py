@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ..sources.files import printable
+from ..text.counted import counted
 from .options import (
     EXIT_SKIPPED,
     database_option,
@@ -107,9 +108,10 @@ def export(
     else:
         _remarks(done.skipped)
         click.echo(f"Sidecars: {done.written:,} written, {done.unchanged:,} unchanged, {done.removed:,} removed.")
-        click.echo(f"They hold {done.facts:,} facts and say that {done.passages:,} passages were read.")
+        read = counted(done.passages, "passage was", "passages were")
+        click.echo(f"They hold {counted(done.facts, 'fact')} and say that {read} read.")
         if done.private:
-            click.echo(f"{done.private:,} are of private notes; --without-private leaves them out.")
+            click.echo(f"{counted(done.private, 'is', 'are')} of private notes; --without-private leaves them out.")
     if done.skipped:
         sys.exit(EXIT_SKIPPED)
 
