@@ -152,12 +152,18 @@ def _print(query: str, hits: Sequence[Hit], explain: bool) -> None:
         heading = f"  {visible(hit.heading)}" if hit.heading else ""
         click.echo(f"{number:>2}. {place}{heading}")
         click.echo("    " + "".join(click.style(text, bold=True) if marked else text for text, marked in hit.snippet))
-        for fact in hit.facts[:FACTS]:
-            click.echo(click.style(f"    {fact.text}", dim=True))
-        if len(hit.facts) > FACTS:
-            click.echo(click.style(f"    … and {len(hit.facts) - FACTS:,} more facts", dim=True))
+        _print_facts(hit)
         if explain:
             _print_parts(hit)
+
+
+def _print_facts(hit: Hit) -> None:
+    """The facts that routes found in a passage; one more than ``FACTS`` is shown, not counted."""
+    listed = hit.facts if len(hit.facts) <= FACTS + 1 else hit.facts[:FACTS]
+    for fact in listed:
+        click.echo(click.style(f"    {fact.text}", dim=True))
+    if len(hit.facts) > len(listed):
+        click.echo(click.style(f"    … and {len(hit.facts) - len(listed):,} more facts", dim=True))
 
 
 def _print_parts(hit: Hit) -> None:
