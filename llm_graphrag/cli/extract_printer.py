@@ -75,7 +75,7 @@ def print_estimate(estimate: Estimate, reader: Reader, as_json: bool = False, er
 def _range(estimate: Estimate) -> str:
     """What is not known before the first call."""
     least, most = estimate.least_prompt_tokens, estimate.most_prompt_tokens
-    return f" ({least:,} to {most:,}, as it charges for JSON schemas or not)" if least < most else ""
+    return f" ({least:,}, or {most:,} if it charges for JSON schemas)" if least < most else ""
 
 
 def print_no_match(options: Mapping[str, str | tuple[str, ...]], as_json: bool) -> None:
