@@ -18,6 +18,7 @@ from datasette.app import Datasette
 from datasette_helpers import Shelf, lighthouse, serve, shut
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from test_datasette_compat import rules
 from test_datasette_hostile import HOSTILE, Tags
 from test_datasette_names import ODD, World, world  # noqa: F401 - a fixture
 
@@ -496,6 +497,15 @@ async def test_addresses_start_with_base_url_and_the_file_may_be_immutable(tmp_p
         assert url.startswith("/notes/"), url
     response = await site.client.get(f"{PAGE}?from=ina+morgan&to=first-order+lens")
     assert response.headers["location"] == "/notes/light/-/graph/path?from=Ina+Morgan&to=first-order+lens"
+    shut(site)
+
+
+async def test_what_is_private_is_private_here_too(tmp_path: Path) -> None:
+    site = await serve(lighthouse(tmp_path / "light.db"), **rules(light={"tables": {"kg_aliases": {"allow": False}}}))
+    for url in ("/light/-/graph/names.json?q=ina", PAGE, f"{PAGE}.json?from=Ina+Morgan&to=Ruadh+Point"):
+        response = await site.client.get(url)
+        assert response.status_code == 403, url
+        assert "Ruadh" not in response.text.replace(url, "")
     shut(site)
 
 
