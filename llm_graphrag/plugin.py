@@ -28,6 +28,7 @@ COMMANDS = {
     "history": ("history", "history", "Show what changed, when, and by whom."),
     "import": ("graph_import", "import_", "Read a graph: triples, nodes, or facts that export wrote."),
     "init": ("care", "init", "Make an empty knowledge base, or bring one up to date."),
+    "link": ("link", "link", "Show which entities names mean."),
     "merges": ("merges", "merges", "Decide which entities are one."),
     "path": ("path", "path", "Show how two things are connected."),
     "prices": ("budget", "prices", "Show and set what models cost by the token."),

@@ -124,7 +124,7 @@ class Mentioned:
         kind = likeness(self._form, theirs, (type_,) if type_ else ())
         if kind is not None and kind.kind in KINDS:
             best, by = KINDS[kind.kind]
-            return Match(place, best, by) if best >= score or method == TRIGRAM else Match(place, score, method)
+            return Match(place, max(best, score), by)
         if _told_apart(self._form, theirs):
             score = min(score, TOLD_APART)
         return Match(place, score, method)

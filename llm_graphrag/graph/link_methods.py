@@ -14,7 +14,6 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice, repeat
 
-from ..facts.lexical import abbreviations
 from ..facts.name_grams import MOST_INITIALS, folded, initials
 from ..facts.name_match import ACRONYM, KINDS, Match, Mentioned
 from ..store import name_signatures
@@ -152,10 +151,8 @@ class Methods:
         keys: dict[str, dict[str, float]] = {}  # key → mention → most that it can score
         for text in self.rated:
             keys.setdefault(name_key(text), {})[text] = 1.0
-            part = text[:MAX_LETTERS]
-            for (start, end), (first, last) in abbreviations(part) if "(" in part else ():
-                for form in (part[start:end], part[first:last]):
-                    keys.setdefault(name_key(form), {}).setdefault(text, ABBREVIATION)
+            for form in _both_forms(text[:MAX_LETTERS]) if "(" in text else ():
+                keys.setdefault(name_key(form), {}).setdefault(text, ABBREVIATION)
         keys.pop("", None)
         for key, rank, entity, type_ in self._rows(BY_KEY, {"keys": json.dumps(list(keys))}):
             if self.scope.admits(entity, type_):
@@ -273,6 +270,13 @@ class Methods:
             values = {"types": json.dumps(sorted(self.scope.types or ())), "limit": -1}
             found = [row[0] for row in self._rows(OF_TYPES, values)]
         return [row[0] for row in self._rows(WITH_MERGED, {"ids": json.dumps(sorted(found))})]
+
+
+def _both_forms(text: str) -> list[str]:
+    """The long names and the abbreviations in brackets that a text gives."""
+    from ..facts.lexical import abbreviations  # takes time to import, and is hardly ever needed
+
+    return [text[start:end] for pair in abbreviations(text) for start, end in pair]
 
 
 def meant(cosine: float) -> float:

@@ -120,7 +120,7 @@ def prepare(
     documents = scope(connection, where, tag, since)
     total = count_chunks(connection)
     terms = read_terms(connection, question, total)
-    mentions = () if match else tuple(find_mentions(connection, question))
+    mentions = () if match else tuple(find_mentions(connection, question, alike=True))
     chunks = None if isinstance(vectors, bool) else vectors
     wordless = not any(character.isalnum() for character in question)  # "*" or "?" is near to everything
     by_words = vectors is False or match or wordless

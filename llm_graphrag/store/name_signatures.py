@@ -89,8 +89,9 @@ def _tallies(
     """(id of its first surface form, how many of ``bits`` each has) for every block; one of ``lengths`` counts more."""
     found: dict[int, Tally] = {}
     as_long: dict[int, int] = {}
-    blocks = list(range(covered // BLOCK + 1)) if covered else []
-    values = {"blocks": json.dumps(blocks), "bits": json.dumps([*bits, *lengths])}
+    if not covered:
+        return []
+    values = {"blocks": json.dumps(list(range(covered // BLOCK + 1))), "bits": json.dumps([*bits, *lengths])}
     for block, bit, names in connection.execute(BITMAPS, values):
         bitmap = int.from_bytes(names, "little")
         if bit in lengths:
