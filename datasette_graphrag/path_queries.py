@@ -30,13 +30,14 @@ REACHED = 200
 class Found:
     """Ways, best first; ``truncated`` if a bound was met, so that there may be others.
 
-    Of a metapath also where it leads: the first of ``count`` entities, and the first of the walks there.
+    Of a metapath also where it leads: the first of ``count`` entities, to which ``walks`` walks lead.
     """
 
     routes: tuple[Route, ...] = ()
     truncated: bool = False
     reached: tuple[Reached, ...] = ()
     count: int = 0
+    walks: int = 0
 
 
 def shortest(
@@ -66,7 +67,7 @@ def followed(connection: sqlite3.Connection, source: int, target: int | None, me
     walks = [walk for walk in found.walks if target is None or walk.nodes[-1].id == target][:WALKS]
     refs = entity_refs(connection, [end.node.id for end in ends[:REACHED]])
     reached = tuple(Reached(refs[end.node.id], end.walks) for end in ends[:REACHED])
-    return Found(_routes(connection, walks), found.truncated, reached, len(ends))
+    return Found(_routes(connection, walks), found.truncated, reached, len(ends), sum(end.walks for end in ends))
 
 
 def _routes(connection: sqlite3.Connection, found: Iterable[graph_paths.Path]) -> tuple[Route, ...]:

@@ -44,6 +44,7 @@ class PathPage:
     starts: tuple[Start, ...]  # relations to follow from ``source``, where nothing else is asked
     reached: tuple[Reached, ...]
     reached_count: int
+    walk_count: int
     paths: tuple[Route, ...]
     truncated: bool
     picture: Picture | None
@@ -79,6 +80,8 @@ def build(connection: sqlite3.Connection, visit: Visit) -> PathPage:
             found = _search(connection, visit, question)
             note = _what_was_found(question, found)
         except ValueError as unreadable:
+            if not question.metapath:
+                raise
             error, status = str(unreadable), 400
     elif question.source.entity and not question.target.name:
         starts = path_queries.starts(
@@ -102,6 +105,7 @@ def build(connection: sqlite3.Connection, visit: Visit) -> PathPage:
         starts=starts,
         reached=found.reached,
         reached_count=found.count,
+        walk_count=found.walks,
         paths=found.routes,
         truncated=found.truncated,
         picture=of_routes(found.routes, [end.entity.id for end in question.ends if end.entity]),
