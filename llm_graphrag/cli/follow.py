@@ -11,18 +11,29 @@ from .options import database_option, errors_in_one_line, json_option, open_know
 
 if TYPE_CHECKING:
     from ..graph.metapath import Followed
+    from ..knowledge_base import KnowledgeBase
 
 
 @click.command()
 @click.argument("name")
-@click.argument("metapath")
+@click.argument("metapath", required=False)
 @database_option
+@click.option("--question", metavar="TEXT", help="Follow what this question asks for, instead of a METAPATH.")
 @click.option("--simple", is_flag=True, help="Visit nothing twice.")
 @click.option("--prefixes", is_flag=True, help="Also show where each shorter beginning leads.")
 @click.option("--limit", type=click.IntRange(0), default=20, show_default=True, help="Ends shown; 0: all.")
 @json_option
 @errors_in_one_line
-def follow(name: str, metapath: str, database: Path, simple: bool, prefixes: bool, limit: int, as_json: bool) -> None:
+def follow(
+    name: str,
+    metapath: str | None,
+    database: Path,
+    question: str | None,
+    simple: bool,
+    prefixes: bool,
+    limit: int,
+    as_json: bool,
+) -> None:
     """Follow relations from one thing, step by step, and show where they lead.
 
     Steps are separated by /. A step is a relation, from the one that has it to the
@@ -32,18 +43,42 @@ def follow(name: str, metapath: str, database: Path, simple: bool, prefixes: boo
     each with one walk and the sentence for every hop. Exit status 1 if a name or
     relation is unknown.
 
+    With --question the steps, one or two, are chosen by the words of a question
+    among the relations that there are, without a model; they are shown, with the
+    next best. English questions are understood best.
+
     \b
     Examples:
       llm graphrag follow "Lena Holt" "^directed_by/starred_actors"
       llm graphrag follow "Heron telescope" "has_part|uses/*" --simple --limit 5
       llm graphrag follow "Night Train" directed_by/born_in --prefixes --json
+      llm graphrag follow "Lena Holt" --question "Who acted in the films of Lena Holt?"
     """
+    if (metapath is None) == (question is None):
+        raise click.UsageError("Give a METAPATH, such as directed_by/born_in, or a --question, and not both.")
     with open_knowledge_base(database) as kb:
-        found = kb.follow(name, metapath, simple=simple, prefixes=prefixes, walks=limit or None, each=1)
+        steps = metapath if metapath is not None else _asked_for(kb, name, question or "", quiet=as_json)
+        found = kb.follow(name, steps, simple=simple, prefixes=prefixes, walks=limit or None, each=1)
     if as_json:
         _print_json(found, limit)
     else:
         _print(found, limit)
+
+
+def _asked_for(kb: KnowledgeBase, name: str, question: str, quiet: bool) -> str:
+    """The metapath that a question asks for most probably; it is shown, with those that come next."""
+    from ..graph.metapath import written
+    from ..routes.snippets import visible
+
+    guesses = kb.relations_asked_for(name, question)
+    said = [written(guess.metapath) for guess in guesses]
+    if not guesses or not guesses[0].asked:
+        there = f" From there lead: {visible(', '.join(said))}." if said else " It is in no triple."
+        raise ValueError(f"The question speaks of no relation that {visible(name)} has.{there} Give a METAPATH.")
+    if not quiet:
+        others = f"  (else {visible(', '.join(said[1:3]))})" if said[1:] else ""
+        click.echo(click.style(f"{visible(said[0])}{others}", dim=True))
+    return said[0]
 
 
 def _print_json(found: Followed, limit: int) -> None:
@@ -64,10 +99,11 @@ def _print_json(found: Followed, limit: int) -> None:
 
 def _print(found: Followed, limit: int) -> None:
     from ..graph.metapath import written
+    from ..routes.snippets import visible
     from .path_printer import print_path
 
     if not found.ends:
-        click.echo(f"{written(found.metapath)} leads nowhere from there.")
+        click.echo(f"{visible(written(found.metapath))} leads nowhere from there.")
     shown = found.ends[: limit or None]
     for number, (end, walk) in enumerate(zip(shown, found.walks, strict=True), 1):
         if number == 1 or end.steps != shown[number - 2].steps:
@@ -82,6 +118,7 @@ def _print(found: Followed, limit: int) -> None:
 def _heading(found: Followed, steps: int) -> None:
     """What the ends below are of, where the metapath is shown with its beginnings."""
     from ..graph.metapath import written
+    from ..routes.snippets import visible
 
     if len({end.steps for end in found.ends}) > 1:
-        click.echo(f"{written(found.metapath[:steps])}:")
+        click.echo(f"{visible(written(found.metapath[:steps]))}:")

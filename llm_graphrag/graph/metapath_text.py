@@ -10,14 +10,16 @@ from __future__ import annotations
 
 import difflib
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from ..text.normalise import fold_identifier
+from ..text.normalise import clean_name, fold_identifier
 
 __all__ = ["Metapath", "Relation", "known", "known_relations", "parse", "resolved", "written"]
 
 MAX_STEPS = 12
+MOST = 20  # relations listed where none is like the one asked for
+LONGEST = 100  # letters of a name in a message
 SPECIAL = frozenset('/|^*"\\')
 
 # The relations of the file, one index look-up each.
@@ -137,17 +139,20 @@ def known(connection: sqlite3.Connection, names: Sequence[str]) -> list[str]:
     folded: dict[str, str] = {}
     for name in there:
         folded.setdefault(_folded(name), name)
-    found = []
     for name in names:
         if name not in exact and _folded(name) not in folded:
-            near = difflib.get_close_matches(_folded(name), folded, n=3, cutoff=0.5)
-            hint = f" Did you mean {' or '.join(folded[key] for key in near)}?" if near else ""
-            listed = (
-                f" It has: {', '.join(there[:20])}{', …' if len(there) > 20 else ''}." if there and not near else ""
-            )
-            raise ValueError(f"There is no relation {name!r} in this file.{hint}{listed}")
-        found.append(name if name in exact else folded[_folded(name)])
-    return found
+            raise ValueError(_unknown(name, there, folded))
+    return [name if name in exact else folded[_folded(name)] for name in names]
+
+
+def _unknown(name: str, there: Sequence[str], folded: Mapping[str, str]) -> str:
+    """What is said of a relation that is not there."""
+    said = f"There is no relation {name[:LONGEST]!r} in this file."
+    near = [folded[key] for key in difflib.get_close_matches(_folded(name), folded, n=3, cutoff=0.5)]
+    if near:
+        return f"{said} Did you mean {' or '.join(map(clean_name, near))}?"
+    more = ", …" if len(there) > MOST else ""
+    return f"{said} It has: {', '.join(map(clean_name, there[:MOST]))}{more}." if there else said
 
 
 def _folded(name: str) -> str:
