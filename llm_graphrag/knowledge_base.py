@@ -39,9 +39,10 @@ if TYPE_CHECKING:
     from .graph.candidates import Linked
     from .graph.metapath import Followed
     from .graph.paths import Paths
+    from .graph.relations import Guess
     from .index.embed import Embedded
     from .models import Caller
-    from .routes.hits import Hit
+    from .routes.hits import Hits
     from .share.exports.run import Exported as GraphExport
     from .share.imports.options import ImportOptions
     from .share.imports.run import GraphImport
@@ -330,7 +331,7 @@ class KnowledgeBase:
 
     # -- questions ---------------------------------------------------------------
 
-    def search(self, question: str, **options: Any) -> list[Hit]:
+    def search(self, question: str, **options: Any) -> Hits:
         """The best chunks for a question, best first (routes/search.py has the options)."""
         from .routes.search import search
 
@@ -376,6 +377,17 @@ class KnowledgeBase:
         from .graph.named import meant
 
         return follow(self.connection, [meant(self.connection, name).id], metapath, **options)
+
+    def relations_asked_for(self, name: str, question: str, k: int = 5) -> list[Guess]:
+        """The metapaths of one or two steps from one thing that a question most probably asks for, best first.
+
+        By words, senses and the bundled vectors, without a model (graph/relations.py). Raises ValueError for a name that
+        is unknown or means several things.
+        """
+        from .graph.named import meant
+        from .graph.relations import guesses
+
+        return guesses(self.connection, meant(self.connection, name).id, question, name, k=k)
 
     def query(self, query: str, *, cypher: bool = False, rows: int = 200, seconds: float = 1.0) -> Rows:
         """The rows of one SELECT over the documented tables and views, or of one openCypher query.

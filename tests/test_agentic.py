@@ -201,3 +201,56 @@ def test_inverse_names_are_told_apart() -> None:
     offered = {"r1": ["knows"], "r2": ["^knows", "inverse of knows"]}
     assert chosen(take("^knows"), offered, 5)[0] == ["r2"]
     assert chosen(take("knows", "Inverse of Knows"), offered, 1)[0] == ["r1"]
+
+
+# -- llm graphrag ask --explore ---------------------------------------------------------------
+
+
+def answering(*relations: str) -> Callable[..., str]:
+    """Explores along the relations, then answers out of the source that names Otto Brandt."""
+    explored = along(*relations)
+
+    def reply(prompt: str, system: str | None = None) -> str:
+        if "passage 1 " not in prompt:
+            return explored(prompt)
+        passages = re.findall(r"<passage (\d+) \w+>\n(.*?)\n</passage", prompt, re.DOTALL)
+        number = next((n for n, text in passages if "Otto Brandt" in text and "starred" in text), "1")
+        return f"Otto Brandt starred in The Long Tide [{number}]."
+
+    return reply
+
+
+def test_ask_explores_first(kb: KnowledgeBase, scripted: Callable[..., ScriptedModel]) -> None:
+    model = scripted(answering("directed", "starred"))
+    with Ledger.open(kb.path) as ledger:
+        answer = kb.ask(QUESTION, caller=Caller("scripted", ledger), explore=True, vectors=False)
+    assert answer.explored and (answer.explored.stop, answer.explored.facts, answer.explored.calls) == ("enough", 5, 4)
+    assert answer.usage and answer.usage.calls == len(model.calls) == 5
+    assert "The Long Tide | starred | Otto Brandt (passage" in model.calls[-1].prompt
+    assert answer.verdict == "answered"
+    assert ("The Long Tide", "starred", "Otto Brandt") in {(f.head, f.relation, f.tail) for f in answer.facts}
+    steps = [row[0] for row in kb.connection.execute("SELECT kind FROM kg_steps ORDER BY id")]
+    assert "explore" in steps
+
+
+def test_the_command_says_how_it_went(kb: KnowledgeBase, scripted: Callable[..., ScriptedModel]) -> None:
+    from click.testing import CliRunner
+    from llm.cli import cli
+
+    scripted(answering("directed", "starred"))
+    command = ["graphrag", "ask", QUESTION, "-d", str(kb.path), "--no-vectors"]
+    done = CliRunner().invoke(cli, [*command, "-m", "scripted", "--explore"])
+    assert done.exit_code == 0, done.output
+    assert "Explored before: 2 rounds, 5 facts found (the model had enough)." in done.output
+    assert "scripted: 5 calls" in done.output
+    without = CliRunner().invoke(cli, [*command, "--explore"])
+    assert without.exit_code == 2
+    assert "--explore is for a model, and none is asked" in without.output
+    said = "Otto Brandt starred in it [1]."
+    scripted(lambda prompt, _: said if "passage 1 " in prompt else HttpError(400, "on fire"), model_id="failing")
+    cut = CliRunner().invoke(cli, [*command, "-m", "failing", "--explore", "--json"])
+    assert cut.exit_code == 3, cut.output
+    explored = json.loads(cut.stdout)["explored"]
+    assert (explored["stop"], explored["facts"]) == ("error", 0)
+    assert "on fire" in explored["trouble"]
+    assert "not explored to the end" in cut.stderr

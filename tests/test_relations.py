@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner, Result
 
 from llm_graphrag.facts.template import load_template
 from llm_graphrag.graph.metapath_text import Relation, written
@@ -144,3 +146,28 @@ def test_what_stands_at_the_end_is_told_by_names_types_and_samples() -> None:
     assert reading(["made by"], [], "made by", ["Ana"]).kind == "person"
     assert reading(["at"], ["city"], "at", ["Bergen"]).kind == "place"
     assert reading(["has_genre"], [], "has genre", ["Drama"]).kind == ""
+
+
+def follow(kb: KnowledgeBase, *arguments: str) -> Result:
+    from llm.cli import cli
+
+    return CliRunner().invoke(cli, ["graphrag", "follow", *arguments, "-d", str(kb.path)])
+
+
+def test_the_command_follows_what_a_question_asks_for(kb: KnowledgeBase) -> None:
+    done = follow(kb, "Ana Lund", "--question", "Who starred in the films directed by Ana Lund?")
+    assert done.exit_code == 0, done.output
+    assert done.output.startswith("^directed_by/starred_actors  (else ")
+    assert "Mira Vance" in done.output and "films.csv:4" in done.output
+    found = json.loads(follow(kb, "Ana Lund", "--question", "what did she direct", "--json").stdout)
+    assert (found["metapath"], found["found"]) == ("^directed_by", 2)
+
+
+def test_the_command_does_not_guess_wildly(kb: KnowledgeBase) -> None:
+    done = follow(kb, "Drama", "--question", "How tall is Drama?")
+    assert done.exit_code == 1
+    assert "speaks of no relation that Drama has. From there lead: ^has_genre" in done.output
+    for wrong in ([], ["directed_by", "--question", "who"]):
+        done = follow(kb, "Drama", *wrong)
+        assert done.exit_code == 2
+        assert "Give a METAPATH, such as directed_by/born_in, or a --question, and not both." in done.output

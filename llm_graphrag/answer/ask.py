@@ -19,14 +19,14 @@ from typing import TYPE_CHECKING, Any
 from .context import BUDGET
 from .evidence import NOT_HELD, Found, evidence, find
 from .record import Step, record
-from .result import Answer, Citation, Deepened, Searched, StaleError, Trouble, Usage
+from .result import Answer, Citation, Deepened, Explored, Searched, StaleError, Trouble, Usage
 
 if TYPE_CHECKING:
     from ..extract.run import Report
     from ..models import Caller
 
 __all__ = [
-    "MODEL_K", "NOT_HELD", "Answer", "Citation", "Deepened", "K", "Searched", "StaleError", "Trouble", "Usage", "ask",
+    "MODEL_K", "NOT_HELD", "Answer", "Citation", "Deepened", "Explored", "K", "Searched", "StaleError", "Trouble", "Usage", "ask",
 ]  # fmt: skip
 
 K = 5  # passages cited
@@ -48,13 +48,15 @@ def ask(
     caller: Caller | None = None,
     on_text: Callable[[str], None] | None = None,
     deepen: Callable[[Sequence[int]], Report] | None = None,
+    explore: bool = False,
 ) -> Answer:
     """Return the answer to a question from at most ``k`` passages of at most ``budget`` tokens together.
 
     ``where``, ``tag``, ``since`` and ``vectors`` are those of ``routes.search``. With ``log`` the answer is stored in
     the knowledge base, unless that cannot be written. With ``caller`` a model answers, in one call, unless no passage
     was found; ``on_text`` gets its sentences, as they are to be printed, once they were checked. ``deepen`` has a model
-    read chunks, best first, before the answer. Passages are ``K`` without a model and ``MODEL_K`` with one, unless
+    read chunks, best first, before the answer; with ``explore`` it first walks the graph from what the question names
+    (``routes.agentic``), and what it found is shown to it with the passages. Passages are ``K`` without a model and ``MODEL_K`` with one, unless
     ``k`` is given. Raises StaleError if ``strict`` and a file that was read is changed or gone; ValueError for a wrong
     condition or date. A model that fails raises nothing: the evidence is returned, with ``trouble``.
     """
@@ -63,7 +65,7 @@ def ask(
     found = look.find()
     answer, steps = look.evidence(found), list[Step]()
     if caller is not None and found.hits:
-        found, answer, steps = _asked(look, found, answer, caller, on_text, deepen)
+        found, answer, steps = _asked(look, found, answer, caller, on_text, deepen, explore)
     if not log or not question.strip():
         return answer
     asked = {"k": k, "where": where, "tag": tag, "since": since, "strict": strict, "no_vectors": not vectors}
@@ -98,6 +100,7 @@ def _asked(
     caller: Caller,
     on_text: Callable[[str], None] | None,
     deepen: Callable[[Sequence[int]], Report] | None,
+    explore: bool,
 ) -> tuple[Found, Answer, list[Step]]:
     """Read what is to be read, look again, and have the model answer; with what was done."""
     from .spoken import speak
@@ -105,18 +108,34 @@ def _asked(
 
     after, began = last_call(look.connection), time.monotonic()
     steps: list[Step] = []
-    deep = None
+    deep = explored = None
     if deepen is not None:
         deep = _deepened(deepen, [proposal.chunk for proposal in found.ranked])
         steps.append(("deep", asdict(deep)))
         found = look.find()
         answer = look.evidence(found)
+    if explore:
+        found, explored, trace = _explored(look, found, caller)
+        steps.append(("explore", trace))
     spoken = speak(
         look.connection, found, answer, caller, k=look.many, budget=look.budget, strict=look.strict, on_text=on_text
     )
     steps.append(("answer", spoken.trace))
     usage = usage_since(look.connection, caller.ledger.run, after, time.monotonic() - began)
-    return found, replace(spoken.answer, deep=deep, usage=usage, options=dict(caller.options)), steps
+    return found, replace(spoken.answer, deep=deep, explored=explored, usage=usage, options=dict(caller.options)), steps
+
+
+def _explored(look: _Look, found: Found, caller: Caller) -> tuple[Found, Explored, dict[str, Any]]:
+    """Have the model walk the graph from what the question names; of what it found, the last hops tell most."""
+    from ..graph.candidates import flat
+    from ..routes.agentic import explore
+
+    starts = [candidate.entity for candidate in flat(found.plan.mentions)]
+    way = explore(look.connection, look.question, starts, caller, documents=found.plan.documents)
+    ends = {node.id for node in way.ends}
+    told = sorted(way.triples[::-1], key=lambda fact: fact.end.id not in ends)
+    found = replace(found, explored=tuple(fact.triple for fact in told))
+    return found, Explored(len(way.rounds), len(way.triples), way.calls, way.stop, way.trouble), asdict(way)
 
 
 def _deepened(deepen: Callable[[Sequence[int]], Report], chunks: Sequence[int]) -> Deepened:

@@ -18,7 +18,7 @@ from ..routes.search import HINT, prepare, rank, show
 from .cells import with_cells
 from .confidence import confidence, features, table_for
 from .context import Context, Passage, build
-from .facts import Fact, joining
+from .facts import Fact, joining, stated
 from .result import Answer, Citation, Searched, StaleError
 
 __all__ = ["NOT_HELD", "Found", "context_of", "evidence", "find", "late_documents", "refuse_stale"]
@@ -38,6 +38,9 @@ class Found:
     plan: Plan
     ranked: list[Proposal]
     hits: list[Hit]
+    explored: tuple[
+        int, ...
+    ] = ()  # triples that a model found on its way through the graph, those that tell most first
 
 
 def find(
@@ -63,7 +66,10 @@ def context_of(connection: sqlite3.Connection, found: Found, k: int, budget: int
     about = {row[0] for row in connection.execute(ABOUT, {"documents": documents})}
     named = {c.entity for c in flat(found.plan.mentions)}
     cited = {p.hit.chunk: p.number for p in context.passages}
-    return context, joining(connection, named, about, cited, found.plan.terms)
+    explored = stated(connection, found.explored, cited)
+    known = {(fact.head, fact.relation, fact.tail) for fact in explored}
+    others = joining(connection, named, about, cited, found.plan.terms)
+    return context, explored + [fact for fact in others if (fact.head, fact.relation, fact.tail) not in known]
 
 
 def late_documents(connection: sqlite3.Connection, documents: Collection[int]) -> Mapping[int, str]:

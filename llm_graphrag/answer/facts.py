@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from ..routes.hits import Term
 from ..routes.words import rate
 
-__all__ = ["Fact", "joining"]
+__all__ = ["Fact", "joining", "stated"]
 
 LIMIT = 8
 HUB = 5_000  # facts; an entity with more joins everything with everything
@@ -55,6 +55,14 @@ ASKED = """
     LIMIT :limit
 """
 RELATIONS = "SELECT kind, item FROM kg_counts WHERE kind IN ('relation', 'attribute') ORDER BY n DESC, item LIMIT 2000"
+THESE = """
+    SELECT 'triple', t.id, h.name, t.relation, a.name
+    FROM json_each(:triples) f
+    CROSS JOIN kg_triples t ON t.id = f.value
+    CROSS JOIN kg_entities h ON h.id = t.head
+    CROSS JOIN kg_entities a ON a.id = t.tail
+    ORDER BY f.key
+"""
 EVIDENCE = """
     SELECT e.chunk, e.start, e.end, c.line, c.text, d.uri
     FROM kg_evidence e
@@ -101,6 +109,12 @@ def joining(
         rows.setdefault((row[0], row[1]), row)
     facts = (_with_quote(connection, row, cited) for row in list(rows.values())[: 2 * LIMIT])
     return [fact for fact in facts if fact is not None]
+
+
+def stated(connection: sqlite3.Connection, triples: Sequence[int], cited: Mapping[int, int]) -> list[Fact]:
+    """Return these triples as facts, in their order; ``cited`` is chunk -> number of its citation."""
+    rows = connection.execute(THESE, {"triples": json.dumps(list(triples))}).fetchall()
+    return [fact for row in rows if (fact := _with_quote(connection, row, cited)) is not None]
 
 
 def _asked_for(connection: sqlite3.Connection, terms: Sequence[Term]) -> list[str]:

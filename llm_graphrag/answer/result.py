@@ -9,7 +9,7 @@ from typing import Any
 from .citations import Sentence
 from .facts import Fact
 
-__all__ = ["Answer", "Citation", "Deepened", "Searched", "StaleError", "Trouble", "Usage"]
+__all__ = ["Answer", "Citation", "Deepened", "Explored", "Searched", "StaleError", "Trouble", "Usage"]
 
 
 class StaleError(ValueError):
@@ -80,6 +80,17 @@ class Deepened:
 
 
 @dataclass(frozen=True, slots=True)
+class Explored:
+    """What a model found on its way through the graph before the answer, and why it ended (routes/agentic.py)."""
+
+    rounds: int
+    facts: int
+    calls: int
+    stop: str  # enough, nothing new, cap, budget, stopped, error
+    trouble: str = ""  # of the last three
+
+
+@dataclass(frozen=True, slots=True)
 class Trouble:
     """Why a model that was to be asked has not answered."""
 
@@ -107,5 +118,6 @@ class Answer:
     model: str | None = None
     usage: Usage | None = None
     deep: Deepened | None = None
+    explored: Explored | None = None
     trouble: Trouble | None = None
     options: Mapping[str, Any] = field(default_factory=dict)  # of the model and of the retrieval, for the record

@@ -24,6 +24,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Printer"]
 
+EXPLORED_UNTIL = {
+    "enough": "the model had enough", "nothing new": "nothing more led on", "cap": "as far as it may go",
+    "budget": "the budget ended it", "stopped": "interrupted", "error": "the model failed",
+}  # fmt: skip
 BROKEN_OFF = "(Here the answer broke off: it is not complete. The passages it was made from are:)"
 
 
@@ -152,6 +156,12 @@ def _footer(answer: Answer) -> Iterator[str]:
     yield said + "."
     if answer.deep is not None:
         yield f"Read before: {_read(answer.deep)}."
+    if answer.explored is not None:
+        explored = answer.explored
+        yield (
+            f"Explored before: {counted(explored.rounds, 'round')}, {counted(explored.facts, 'fact')} found"
+            f" ({EXPLORED_UNTIL[explored.stop]})."
+        )
     if answer.usage is not None and answer.usage.calls:
         usage = answer.usage
         cost = f"${usage.cost:.4f}" if usage.cost is not None else "price not known"
@@ -191,5 +201,7 @@ def _troubles(answer: Answer) -> Iterator[str]:
     deep = answer.deep
     if deep is not None and (deep.unread or deep.stopped):
         yield _unread(deep)
+    if answer.explored is not None and answer.explored.trouble:
+        yield f"The graph was not explored to the end: {_visible(answer.explored.trouble)}"
     if answer.trouble is not None:
         yield f"Error: No model has answered, so the evidence is shown. {_visible(answer.trouble.message)}"

@@ -51,6 +51,7 @@ MODEL_HELP = "A model of llm, or an alias, that answers from the passages. Witho
     show_default=True,
     help="At most this many, one call each.",
 )
+@click.option("--explore", is_flag=True, help="Have the model first walk the graph from what the question names.")
 @click.option("--no-stream", is_flag=True, help="Print the answer when it is complete, not sentence by sentence.")
 @click.option("--no-llm", is_flag=True, help="Ask no model, even where -m is given: show the evidence.")
 @click.option(
@@ -68,6 +69,7 @@ def ask(
     no_llm: bool,
     deep: bool,
     deep_windows: int,
+    explore: bool,
     no_stream: bool,
     no_log: bool,
     no_vectors: bool,
@@ -86,9 +88,14 @@ def ask(
     no passage supports is marked; if no citation holds, the evidence is shown.
     Unless -m is given, no model is asked, whatever llm's default model is.
 
+    With --explore the model first goes from what the question names along the facts
+    of the graph, a hop at a time: at most 3 rounds of 5 relations, 3 things or
+    groups of things and 50 facts, in at most 5 calls. What it found is shown to it
+    with the passages, each fact with its sentence.
+
     Exit status: 0 answered, or said that the notes hold no answer; 1 the model
-    failed; 3 answered, but not all was read that --deep was to read; 4 the budget
-    did not allow the call. Where no model answered, the evidence is shown.
+    failed; 3 answered, but not all was read that --deep was to read, or --explore
+    was cut off; 4 the budget did not allow the call. Where no model answered, the evidence is shown.
 
     \b
     Examples:
@@ -97,10 +104,11 @@ def ask(
       echo "Where is the Heron kept?" | llm graphrag ask - --json
       llm graphrag ask "Who repaired the Heron?" -m gpt-4o-mini --budget 0.01usd
       llm graphrag ask "Who paid for the dome?" -m qwen2.5 --deep
+      llm graphrag ask "Where was the dome's architect born?" -m qwen2.5 --explore
     """
     if question == "-":
         question = sys.stdin.buffer.read().decode("utf-8", "replace").strip()
-    model = _checked(model, no_llm, no_log, deep)
+    model = _checked(model, no_llm, no_log, deep, explore)
     log = not no_log and is_writable(database)
     if model.name and database.exists() and not is_writable(database):
         raise click.ClickException(cannot_be_written(database, NOT_COUNTED))
@@ -110,6 +118,7 @@ def ask(
         if caller is not None:
             printer.wait_for(model, deep)
             options |= {"caller": caller, "on_text": printer.on_text, "deep": deep, "deep_windows": deep_windows}
+            options["explore"] = explore
             options["progress"] = printer.progress
         chosen = kb.schema.name
         try:
@@ -124,10 +133,11 @@ def ask(
         sys.exit(status)
 
 
-def _checked(model: ModelChoice, no_llm: bool, no_log: bool, deep: bool) -> ModelChoice:
+def _checked(model: ModelChoice, no_llm: bool, no_log: bool, deep: bool, explore: bool) -> ModelChoice:
     """The model to be asked, no name if none is; raises UsageError for options that need one."""
     given = {
         "--deep": deep,
+        "--explore": explore,
         "-o": model.options,
         "--key": model.key,
         "--budget": model.budget,
@@ -156,7 +166,9 @@ def _caller(model: ModelChoice, path: Path, stack: ExitStack) -> tuple[Caller | 
 def _exit_status(answer: Answer) -> int:
     if answer.trouble is not None:
         return {"budget": EXIT_BUDGET, "interrupted": EXIT_INTERRUPTED}.get(answer.trouble.kind, 1)
-    return EXIT_SKIPPED if answer.deep is not None and (answer.deep.unread or answer.deep.stopped) else 0
+    unread = answer.deep is not None and (answer.deep.unread or answer.deep.stopped)
+    cut_off = answer.explored is not None and answer.explored.trouble
+    return EXIT_SKIPPED if unread or cut_off else 0
 
 
 next(parameter for parameter in ask.params if parameter.name == "model").help = MODEL_HELP
