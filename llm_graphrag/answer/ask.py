@@ -133,7 +133,8 @@ def _explored(look: _Look, found: Found, caller: Caller) -> tuple[Found, Explore
     starts = [candidate.entity for candidate in flat(found.plan.mentions)]
     way = explore(look.connection, look.question, starts, caller, documents=found.plan.documents)
     ends = {node.id for node in way.ends}
-    told = sorted(way.triples[::-1], key=lambda fact: fact.end.id not in ends)
+    latest_first = way.triples[::-1]
+    told = sorted(latest_first, key=lambda fact: fact.end.id not in ends)
     found = replace(found, explored=tuple(fact.triple for fact in told))
     return found, Explored(len(way.rounds), len(way.triples), way.calls, way.stop, way.trouble), asdict(way)
 
