@@ -351,8 +351,8 @@ class KnowledgeBase:
         """The best paths of facts between two things, by name or #id (graph/paths.py says which are best).
 
         ``via``: only over a third thing; ``relations``: only over these. ``mentions``: where there is none, paths over
-        sentences that name two things (graph/together.py). Raises ValueError for a name that is unknown or means several
-        things, and for a relation that is not there.
+        sentences that name two things (graph/together.py). Raises ValueError for a name that is unknown or means
+        several things, and for a relation that is not there.
         """
         from .graph.frontier import Within
         from .graph.metapath_text import known

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from ..models import Caller
 
 __all__ = [
-    "MODEL_K", "NOT_HELD", "Answer", "Citation", "Deepened", "Explored", "K", "Searched", "StaleError", "Trouble", "Usage", "ask",
+    "MODEL_K", "NOT_HELD", "Answer", "Citation", "Deepened", "Explored", "K", "Searched", "StaleError", "Trouble", "Usage",
+    "ask",
 ]  # fmt: skip
 
 K = 5  # passages cited
@@ -56,9 +57,10 @@ def ask(
     the knowledge base, unless that cannot be written. With ``caller`` a model answers, in one call, unless no passage
     was found; ``on_text`` gets its sentences, as they are to be printed, once they were checked. ``deepen`` has a model
     read chunks, best first, before the answer; with ``explore`` it first walks the graph from what the question names
-    (``routes.agentic``), and what it found is shown to it with the passages. Passages are ``K`` without a model and ``MODEL_K`` with one, unless
-    ``k`` is given. Raises StaleError if ``strict`` and a file that was read is changed or gone; ValueError for a wrong
-    condition or date. A model that fails raises nothing: the evidence is returned, with ``trouble``.
+    (``routes.agentic``), and what it found is shown to it with the passages. Passages are ``K`` without a model and
+    ``MODEL_K`` with one, unless ``k`` is given. Raises StaleError if ``strict`` and a file that was read is changed or
+    gone; ValueError for a wrong condition or date. A model that fails raises nothing: the evidence is returned, with
+    ``trouble``.
     """
     narrowed: dict[str, Any] = {"where": where, "tag": tag, "since": since, "vectors": vectors}
     look = _Look(connection, question, k or K, k or (MODEL_K if caller else K), budget, strict, narrowed)
