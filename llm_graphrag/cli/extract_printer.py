@@ -13,6 +13,7 @@ from ..knowledge_base import KnowledgeBase
 from ..sources.files import printable
 from ..store.batches import exported
 from ..store.budgets import shown
+from ..text.counted import counted
 from .options import EXIT_BUDGET, EXIT_INTERRUPTED, EXIT_SKIPPED, print_json
 
 if TYPE_CHECKING:
@@ -59,7 +60,8 @@ def print_estimate(estimate: Estimate, reader: Reader, as_json: bool = False, er
         click.echo("There is nothing to ask about.", err=err)
         return
     click.echo(
-        f"{estimate.windows:,} windows of {estimate.documents:,} documents, {estimate.text_tokens:,} tokens of text.\n"
+        f"{counted(estimate.windows, 'window')} of {counted(estimate.documents, 'document')}, "
+        f"{estimate.text_tokens:,} tokens of text.\n"
         f"{reader.caller.model_id}: about {estimate.prompt_tokens:,} tokens of prompts{_range(estimate)} and "
         f"{estimate.output_tokens:,} of replies{' (a guess, no reply is known yet)' if estimate.guessed else ''}; "
         + (
@@ -90,6 +92,10 @@ def print_no_match(options: Mapping[str, str | tuple[str, ...]], as_json: bool) 
         click.echo(why)
 
 
+def _kept(statements: int) -> str:
+    return f"Kept: {counted(statements, 'statement')}, each with its sentence"
+
+
 def print_report(kb: KnowledgeBase, report: Report, as_json: bool, retried: bool = False) -> None:
     totals = kb.totals()
     if as_json:
@@ -106,8 +112,8 @@ def print_report(kb: KnowledgeBase, report: Report, as_json: bool, retried: bool
         + f". Calls: {report.calls:,}; {report.input_tokens:,} tokens in, {report.output_tokens:,} out."
     )
     click.echo(
-        f"Kept: {report.kept:,} statements with their sentences; {totals['triples']:,} triples and "
-        f"{totals['attributes']:,} attributes in all."
+        f"{_kept(report.kept)}; {counted(totals['triples'], 'triple')} and "
+        f"{counted(totals['attributes'], 'attribute')} in all."
     )
     _print_dropped(report.dropped, report.wishes)
     _print_errors(report.errors)
@@ -117,7 +123,8 @@ def print_report(kb: KnowledgeBase, report: Report, as_json: bool, retried: bool
         click.echo(f"Replies without their end: {report.cut:,}; what they had said until then is kept.", err=True)
     if report.lost_calls:
         click.echo(
-            f"Broken off, counted in full: {report.lost_calls:,} calls, {report.lost_tokens:,} tokens.", err=True
+            f"Broken off, counted in full: {counted(report.lost_calls, 'call')}, {report.lost_tokens:,} tokens.",
+            err=True,
         )
     if report.failed:
         click.echo("Asked again at the next run; llm graphrag status lists them.", err=True)
@@ -141,7 +148,9 @@ def print_exported(report: Exported, path: str, model: str, as_json: bool) -> No
         return
     if report.windows:
         cost = "its price is not known" if report.cost is None else shown(report.cost, "usd")
-        click.echo(f"{path}: {report.windows:,} requests to {model}. Set aside: {report.tokens:,} tokens, {cost}.")
+        click.echo(
+            f"{path}: {counted(report.windows, 'request')} to {model}. Set aside: {report.tokens:,} tokens, {cost}."
+        )
         click.echo(
             "Their windows wait for the replies: llm graphrag extract --import-replies FILE (or --forget-exported)",
             err=True,
@@ -149,7 +158,7 @@ def print_exported(report: Exported, path: str, model: str, as_json: bool) -> No
     elif not report.stopped:
         click.echo("There is nothing new to read; no file was written.")
     if report.stopped:
-        click.echo(f"Stopped with {report.left:,} windows left: {printable(report.why)}", err=True)
+        click.echo(f"Stopped with {counted(report.left, 'window')} left: {printable(report.why)}", err=True)
 
 
 def print_imported(report: Imported, as_json: bool) -> None:
@@ -163,14 +172,14 @@ def print_imported(report: Imported, as_json: bool) -> None:
     ]  # fmt: skip
     said = ", ".join(f"{number:,} {what}" for number, what in counts if number)
     click.echo(f"Replies: {said or 'none'}. {report.input_tokens:,} tokens in, {report.output_tokens:,} out.")
-    click.echo(f"Kept: {report.kept:,} statements with their sentences.")
+    click.echo(f"{_kept(report.kept)}.")
     _print_dropped(report.dropped, report.wishes)
     if report.input_tokens and not report.unpriced:
         click.echo(f"At list price, without a discount for batches: {shown(report.cost, 'usd')}.")
     for number, why in report.skipped[:LINES]:
         click.echo(f"Line {number:,} {printable(why)}", err=True)
     if len(report.skipped) > LINES:
-        click.echo(f"… and {len(report.skipped) - LINES:,} more lines; --json lists all", err=True)
+        click.echo(f"… and {len(report.skipped) - LINES:,} more; --json lists all", err=True)
     _print_errors(report.errors)
     if report.changed:
         click.echo(f"Passages that have changed since they were exported: {report.changed:,}; left out.", err=True)
@@ -194,7 +203,9 @@ def _print_dropped(dropped: Counter[str], wishes: int) -> None:
         reasons = ", ".join(f"{number:,} {reason}" for reason, number in dropped.most_common(REASONS))
         click.echo(f"Not kept: {reasons}.")
     if wishes:
-        click.echo(f"Types the model would have liked to have: {wishes:,} times; see llm graphrag proposals list.")
+        click.echo(
+            f"Types the model would have liked to have: {counted(wishes, 'time')}; see llm graphrag proposals list."
+        )
 
 
 def _print_errors(errors: Counter[str]) -> None:
