@@ -198,12 +198,15 @@ def test_a_scheduler_that_does_not_answer_is_one_line(
     scripted(say)
     monkeypatch.setattr(cluster_module, "RPC_SECONDS", 0.5)
     place(tmp_path / "dask", notes(2)).close()
-    for address in ("tcp://127.0.0.1:1", "no such: place"):
-        result = run("-d", tmp_path / "dask" / "kb.db", "--dask", address)
-        assert result.exit_code == 1
-        assert f"No Dask scheduler answers at {address} (" in result.output
-        assert f"Start one with: dask scheduler; and its workers with: dask worker {address}" in result.output
-        assert "Traceback" not in result.output
+    address = "tcp://127.0.0.1:1"
+    result = run("-d", tmp_path / "dask" / "kb.db", "--dask", address)
+    assert result.exit_code == 1
+    assert f"No Dask scheduler answers at {address} (" in result.output
+    assert f"Start one with: dask scheduler; and its workers with: dask worker {address}" in result.output
+    assert "Traceback" not in result.output
+    result = run("-d", tmp_path / "dask" / "kb.db", "--dask", "no such: place")
+    assert result.exit_code == 2
+    assert "'no such: place' is no address; one is like tcp://10.0.0.5:8786" in result.output
 
 
 def test_without_dask_the_extra_is_named(tmp_path: Path, scripted: Make, monkeypatch: pytest.MonkeyPatch) -> None:
