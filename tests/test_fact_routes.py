@@ -15,7 +15,7 @@ from llm_graphrag import plugins
 from llm_graphrag.knowledge_base import KnowledgeBase
 from llm_graphrag.routes import scoring as scoring_module
 from llm_graphrag.routes.hits import Hits, Involved, Plan, Proposal
-from llm_graphrag.routes.involved import involved
+from llm_graphrag.routes.involved import ABOUT, involved
 from llm_graphrag.routes.paths import paths
 from llm_graphrag.routes.scoring import scoring
 from llm_graphrag.routes.search import prepare
@@ -68,6 +68,17 @@ def test_scoring_keeps_few_relations_and_triples() -> None:
 
 def test_scoring_without_names_finds_nothing(notes: KnowledgeBase) -> None:
     assert scoring(notes.connection, prepare(notes.connection, "what is good to eat"), 10) == []
+
+
+@pytest.mark.parametrize(
+    "sql", [scoring_module.NAMED, scoring_module.NEAR, scoring_module.AROUND.format(where=scoring_module.WITHIN), ABOUT]
+)
+def test_statements_find_rows_by_what_they_are_given(sql: str) -> None:
+    connection = graph([("a", "r", "b"), ("b", "r", "c")])
+    values = dict.fromkeys("nodes relations documents chunks types attributes".split(), "[1]") | {"limit": 3}
+    steps = [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {sql}", values)]
+    assert [step for step in steps if step.startswith("SCAN") and "VIRTUAL TABLE" not in step] == [], steps
+    assert not any("AUTOMATIC" in step or "BLOOM" in step or "kg_triples_relation" in step for step in steps), steps
 
 
 # -- paths ---------------------------------------------------------------------------------------------------------
@@ -161,6 +172,8 @@ class Plugin:
     @staticmethod
     @hookimpl
     def register_rerankers(register) -> None:  # type: ignore[no-untyped-def]
+        register("short", lambda question, sentences: [0.5])
+        register("nan", lambda question, sentences: [float("nan")] * len(sentences))
         register("graz", lambda question, sentences: [float("Graz" in sentence) for sentence in sentences])
 
 
@@ -181,6 +194,12 @@ def test_a_reranker_rates_the_facts(notes: KnowledgeBase, plugin: None) -> None:
     facts = [fact for hit in notes.search(QUESTION, routes=["scoring"], rerank="graz", k=50) for fact in hit.facts]
     assert {fact.score > 0 for fact in facts} == {True, False}
     assert all((fact.score > 0) == ("Graz" in fact.text + fact.evidence[0].quote) for fact in facts)
+
+
+@pytest.mark.parametrize("name", ["short", "nan"])
+def test_a_reranker_that_is_wrong_is_said(notes: KnowledgeBase, plugin: None, name: str) -> None:
+    with pytest.raises(ValueError, match=f"The reranker '{name}' has to give a number for each of"):
+        notes.search(QUESTION, routes=["scoring"], rerank=name)
 
 
 # -- the command ---------------------------------------------------------------------------------------------------

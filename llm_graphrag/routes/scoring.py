@@ -9,6 +9,7 @@ scores as its best fact.
 from __future__ import annotations
 
 import json
+import math
 import sqlite3
 import time
 from collections.abc import Iterable, Mapping, Sequence
@@ -73,10 +74,10 @@ def scoring(
     connection: sqlite3.Connection, plan: Plan, k: int, found: Mapping[str, Sequence[Proposal]] | None = None
 ) -> list[Proposal]:
     """Return up to k chunks that state the facts that fit best, with these; signal: fact, how well the best fits."""
-    sources = {c.entity: c.score for c in flat(plan.mentions)[:SOURCES]}
+    sources = [candidate.entity for candidate in flat(plan.mentions)[:SOURCES]]
     if not sources or k < 1:
         return []
-    around, spoken = _around(connection, plan, list(sources))
+    around, spoken = _around(connection, plan, sources)
     nodes = nodes_of(connection, {end for triple in around for end in (triple.head, triple.tail)})
     if (wanted := plan.involved) is not None:
         around = [
@@ -146,16 +147,23 @@ def _rated(
         for t in triples
     ]
     scores = rate_facts(plan, sentences)
-    if plan.reranker is not None:
-        from ..plugins import reranker
-
-        given = reranker(plan.reranker)(plan.question, sentences)
-        scores = [float(score) for score in given]
+    if plan.reranker is not None and sentences:
+        scores = _reranked(plan.reranker, plan.question, sentences)
     facts = [
         Fact(text, score * DECAY**triple.distance, (triple.id,), (evidence[triple.id],))
         for text, score, triple in zip(texts, scores, triples, strict=True)
     ]
     return sorted(facts, key=lambda fact: (-fact.score, fact.triples))
+
+
+def _reranked(name: str, question: str, sentences: Sequence[str]) -> list[float]:
+    """The scores of a reranker. Raises ValueError if it does not give one number for each sentence."""
+    from ..plugins import reranker
+
+    scores = [float(score) for score in reranker(name)(question, sentences)]
+    if len(scores) != len(sentences) or not all(map(math.isfinite, scores)):
+        raise ValueError(f"The reranker {name!r} has to give a number for each of {len(sentences)} sentences.")
+    return scores
 
 
 def _by_chunk(facts: Iterable[Fact]) -> list[Proposal]:
