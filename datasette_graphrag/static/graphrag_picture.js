@@ -288,8 +288,8 @@
         setTimeout(() => svg.removeEventListener("click", stop, {capture: true}), 0);
       }
     };
-    svg.addEventListener("pointerup", drop);
-    svg.addEventListener("pointercancel", drop);
+    addEventListener("pointerup", drop); // also outside, where a press that has not moved yet may end
+    addEventListener("pointercancel", drop);
     svg.addEventListener("wheel", (event) => {
       if (!event.ctrlKey && !event.metaKey) return;
       event.preventDefault();
