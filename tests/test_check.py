@@ -179,6 +179,10 @@ DAMAGE: dict[str, tuple[Sequence[str], str, str, str]] = {
         ["INSERT INTO kg_counts(kind, item, n) VALUES ('tag', 'gone', 3)"],
         "kg_counts", "SELECT 'tag gone'", "is 3, should be None",
     ),
+    "names that are covered, but not shown": (
+        ["INSERT INTO kg_name_signatures(id, names) VALUES (-1, 5)"],
+        "kg_name_signatures", "SELECT 0", "does not show how its names are spelled",
+    ),
 }  # fmt: skip
 
 
@@ -202,7 +206,7 @@ def test_every_check_is_tested() -> None:
     messages = [message for _, message, _ in (*FACT_CHECKS, *ENTITY_CHECKS)]
     tested = [damage[3] for damage in DAMAGE.values()]
     assert [message for message in messages if not any(part in message for part in tested)] == []
-    assert len(CHECKS) == 10  # file, full text, chunks, quotes, mentions, facts, entities, keys, merges, counts
+    assert len(CHECKS) == 11  # file, full text, chunks, quotes, mentions, facts, entities, keys, merges, counts, names
 
 
 def test_damage_of_the_file_itself(kb: KnowledgeBase, vault: Vault) -> None:
