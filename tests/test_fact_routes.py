@@ -227,6 +227,16 @@ def test_notes_go_to_standard_error(filled: Run) -> None:
     assert "zork" not in filled("search", "film", "--type", "zork", "--no-type-filter").output
 
 
+def test_a_batch_has_notes_with_its_hits(filled: Run) -> None:
+    lines = '{"id": 1, "question": "film"}\n{"id": 2, "question": "zzz"}\n'
+    result = filled(
+        "search", "--batch", "-", "--route", "scoring", "--route", "passages", "--type", "zork", input=lines
+    )
+    first, second = map(json.loads, result.stdout.splitlines())
+    assert first["hits"] != []
+    assert second == {"id": 2, "hits": [], "notes": ["No type, relation or attribute is called 'zork'."]}
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

@@ -109,6 +109,11 @@ def test_nobody_steers_the_terminal(run: Run, vault: Vault) -> None:
         assert "\x07" not in output
 
 
+def test_a_name_with_arrows_is_no_path(filled: Run) -> None:
+    lines = filled("path", "A —knows→ B", "<b>bold</b>").output.splitlines()
+    assert lines[0] == ' 1. "A —knows→ B" —links to→ <b>bold</b>'
+
+
 def test_what_is_not_looked_at_is_said(filled: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     def spent(reader: Frontier | metapath._Reader) -> bool:
         reader.truncated = True

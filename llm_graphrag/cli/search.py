@@ -196,7 +196,7 @@ def _batch(connection: sqlite3.Connection, path: Path, options: dict[str, Any]) 
                 click.echo(dump({"line": number, "error": str(error)}))
                 continue
             found = [{"uri": hit.uri, "chunk": hit.chunk, "score": hit.score} for hit in hits]
-            click.echo(dump({"id": item["id"], "hits": found}))
+            click.echo(dump({"id": item["id"], "hits": found} | ({"notes": hits.notes} if hits.notes else {})))
     return status
 
 
