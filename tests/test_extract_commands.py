@@ -15,7 +15,8 @@ from extraction_model import notes, say
 from scripted_model import HttpError, ScriptedModel, llm_user, scripted  # noqa: F401 - fixtures
 
 Make = Callable[..., ScriptedModel]
-HOSTILE = "\x1b]0;owned\x07\x1b[31mquota\x1b[0m\r\nof https://api.example/?key=AIzaSyB-0123456789abcdef \u202eevil my-own-secret"
+HOSTILE = "\x1b]0;owned\x07\x1b[31mquota\x1b[0m\r\nof https://api.example/?key=AIzaSyB-0123456789abcdef \u202eevil "
+HOSTILE += "my-own-secret"
 SAFE = "scripted: 400: quota of https://api.example/?key=[key] evil [key]"
 
 

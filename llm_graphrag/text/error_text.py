@@ -19,7 +19,9 @@ HIDDEN = "[key]"
 SHORTEST = 8  # characters of a secret that is looked for; what is shorter stands in ordinary words
 
 _SEQUENCE = re.compile(
-    "(?:\x1b\\[|\x9b)[0-?]*[ -/]*[@-~]|(?:\x1b[\\]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x9c]*(?:\x07|\x1b\\\\|\x9c)?|\x1b."
+    "(?:\x1b\\[|\x9b)[0-?]*[ -/]*[@-~]"
+    "|(?:\x1b[\\]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x9c]*(?:\x07|\x1b\\\\|\x9c)?"
+    "|\x1b."
 )
 _UNSEEN = {"Cc", "Cf", "Cs", "Cn", "Co"}  # categories of what is not seen, or is not a character
 _KEYS = re.compile(
