@@ -101,7 +101,7 @@ class _Planter:
         for day, said in enumerate(self.vault.said):
             note = f"Journal {2020 + day // 300}-{day % 300:03}"
             sentence = said.sentence
-            for name, _ in sorted({said.head, said.tail}, key=lambda name: -len(name[0])):
+            for name, _ in sorted({said.head, said.tail}, key=lambda name: (-len(name[0]), name)):
                 if self.random.random() < 0.5:
                     sentence = sentence.replace(name, f"[[{name}]]", 1)
             self.vault.said[day] = replace(said, sentence=sentence, note=note)
