@@ -17,7 +17,6 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .name_forms import plain_letters
-from .names import FUNCTION_WORDS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -32,7 +31,7 @@ ASKED = 24  # bits that are asked for at most: more tell little more
 FEW, FEWER = 14, 9  # threes of letters below which pairs are asked for, too, and below which single letters are
 
 _GAP = re.compile(r"(?:[^\w+#\n]|_)+")
-_FILLER = re.compile(rf"(?<![^ \n])(?:{'|'.join(sorted(FUNCTION_WORDS))})(?![^ \n])")
+_FILLER = re.compile(r"(?<![^ \n])(?:an?|and|at|by|de|des|du|for|in|la|of|on|the|to|und|von|with)(?![^ \n])")
 _32 = 0xFFFFFFFF
 _SPACE, _END = 32, 10
 _ONE, _PAIR, _INITIALS = 0x110000, 0x110001, 0x110002  # in the place of letters: none has these numbers
@@ -77,7 +76,7 @@ def _pairs(words: str) -> list[str]:
 
 
 def initials(words: str) -> tuple[str, ...]:
-    """The first letters of folded words, and those without *of*, *the* and the like; none of one word or too many.
+    """The first letters of folded words, and those without *of*, *the* and the like; none of one word, or of many.
 
     >>> initials("bank of the orient"), initials("ana ruiz"), initials("ana")
     (('boto', 'bo'), ('ar',), ())

@@ -234,7 +234,7 @@ class Methods:
 
         for name, linker in linkers().items():
             taken = 0
-            for place, found in enumerate(linker(self.connection, text)):
+            for place, found in enumerate(linker(self.connection, text) or ()):
                 entity, score = _of_plugin(name, text, found)
                 for root, type_ in self._rows(ROOTS, {"ids": json.dumps([entity])}):
                     if self.scope.admits(root, type_):
