@@ -19,14 +19,23 @@ from .records import EntityRef
 from .urls import MAX_ENCODED
 
 FIELDS = ("from", "to", "via")
-OURS = (*(f"{field}{part}" for field in FIELDS for part in ("", "_type", "_id")), "metapath", "k", "max_hops")
+OURS = (
+    *(f"{field}{part}" for field in FIELDS for part in ("", "_type", "_id")),
+    "metapath",
+    "k",
+    "max_hops",
+    "mentions",
+)
 K, MAX_HOPS = 3, 4
 MOST_PATHS, MOST_HOPS = 20, 8
 
 
 @dataclass(frozen=True)
 class Asked:
-    """``args`` are those of the page's own address, whatever the address was that led here."""
+    """``args`` are those of the page's own address, whatever the address was that led here.
+
+    ``mentions``: where there is no path of facts, sentences that name two things will do.
+    """
 
     source: End
     target: End
@@ -34,6 +43,7 @@ class Asked:
     metapath: str
     k: int
     max_hops: int
+    mentions: bool
     args: Mapping[str, str]
 
     @property
@@ -64,8 +74,10 @@ def asked(connection: sqlite3.Connection, visit: Visit) -> Asked:
     numbers = {"k": (k, K), "max_hops": (max_hops, MAX_HOPS)}
     args |= {"metapath": metapath} if metapath else {}
     args |= {name: str(number) for name, (number, default) in numbers.items() if number != default}
+    mentions = visit.args.get("mentions") == "1"
+    args |= {"mentions": "1"} if mentions else {}
     source, target, via = (_with_links(connection, visit, end, args) for end in ends)
-    return Asked(source, target, via, metapath, k, max_hops, args)
+    return Asked(source, target, via, metapath, k, max_hops, mentions, args)
 
 
 def address(connection: sqlite3.Connection, field: str, entity: EntityRef) -> dict[str, str]:

@@ -12,11 +12,12 @@ from dataclasses import dataclass
 
 from llm_graphrag.graph import metapath as graph_metapath
 from llm_graphrag.graph import paths as graph_paths
+from llm_graphrag.graph import together as graph_together
 
 from . import entity_queries
 from .path_records import Also, Hop, Reached, Route, Start
 from .queries import entity_refs
-from .records import DocumentRef, Quote
+from .records import DocumentRef, Quote, Snippet
 
 HUB_FACTS = 5_000  # read of one entity in each direction
 FACTS = 40_000  # read in all, for shortest paths
@@ -58,6 +59,13 @@ def shortest(
     return Found(_routes(connection, found.paths), found.truncated)
 
 
+def together(connection: sqlite3.Connection, source: int, target: int, k: int, max_hops: int, seconds: float) -> Found:
+    """The k best ways over sentences that name two things: less than facts, and of two hops at most."""
+    limits = graph_paths.Limits(seconds=seconds)
+    found = graph_together.paths_together(connection, source, target, k, max_hops, limits=limits)
+    return Found(_routes(connection, found.paths), found.truncated)
+
+
 def followed(connection: sqlite3.Connection, source: int, target: int | None, metapath: str, seconds: float) -> Found:
     """Where a metapath leads, or the walks along it that end at ``target``. Raises ValueError if it cannot be read."""
     limits = graph_paths.Limits(triples=STEPS, seconds=seconds)
@@ -74,24 +82,22 @@ def _routes(connection: sqlite3.Connection, found: Iterable[graph_paths.Path]) -
     """Paths with the address of everything on them."""
     found = list(found)
     refs = entity_refs(connection, dict.fromkeys(node.id for path in found for node in path.nodes))
-    hops = {hop.by.triple: hop for path in found for hop in path.hops}
-    quotes = {triple: _quote(connection, triple, hop.evidence) for triple, hop in hops.items()}
+    hops = {hop: _hop(connection, hop) for path in found for hop in path.hops}
     return tuple(
-        Route(
-            tuple(refs[node.id] for node in path.nodes),
-            tuple(
-                Hop(
-                    triple=hop.by.triple,
-                    relation=hop.by.relation,
-                    forward=hop.by.forward,
-                    statements=hop.by.statements,
-                    quote=quotes[hop.by.triple],
-                    also=tuple(Also(other.relation, other.forward) for other in hop.also),
-                )
-                for hop in path.hops
-            ),
-        )
-        for path in found
+        Route(tuple(refs[node.id] for node in path.nodes), tuple(hops[hop] for hop in path.hops)) for path in found
+    )
+
+
+def _hop(connection: sqlite3.Connection, hop: graph_paths.Hop) -> Hop:
+    fact = bool(hop.by.triple)
+    return Hop(
+        triple=hop.by.triple,
+        relation=hop.by.relation,
+        forward=hop.by.forward,
+        statements=hop.by.statements,
+        quote=_quote(connection, hop.by.triple, hop.evidence) if fact and hop.evidence else None,
+        also=tuple(Also(other.relation, other.forward) for other in hop.also),
+        named=_named(connection, hop.evidence) if not fact and hop.evidence else None,
     )
 
 
@@ -112,10 +118,8 @@ _QUOTE = """
   ORDER BY v.confidence DESC, v.start, v.id LIMIT 1"""
 
 
-def _quote(connection: sqlite3.Connection, triple: int, evidence: graph_paths.Evidence | None) -> Quote | None:
-    """The sentence that was chosen for a hop, with what its address needs."""
-    if evidence is None:
-        return None
+def _quote(connection: sqlite3.Connection, triple: int, evidence: graph_paths.Evidence) -> Quote:
+    """The sentence that was chosen for a fact, with what its address needs."""
     args = {"triple": triple, "chunk": evidence.chunk, "quote": evidence.quote}
     row = connection.execute(_QUOTE, args).fetchone()
     return Quote(
@@ -129,3 +133,16 @@ def _quote(connection: sqlite3.Connection, triple: int, evidence: graph_paths.Ev
         origin=row["origin"],
         confidence=row["confidence"],
     )
+
+
+_PASSAGE = """
+  SELECT c.seq, c.heading, d.id AS document, d.uri, d.title
+  FROM kg_chunks c CROSS JOIN kg_documents d ON d.id = c.document WHERE c.id = :chunk"""
+
+
+def _named(connection: sqlite3.Connection, evidence: graph_paths.Evidence) -> Snippet:
+    """The sentence that names two things, which no fact rests on."""
+    row = connection.execute(_PASSAGE, {"chunk": evidence.chunk}).fetchone()
+    document = DocumentRef(row["document"], row["uri"], row["title"])
+    parts = ((evidence.quote.strip(), False),)
+    return Snippet(evidence.chunk, row["seq"], evidence.line, row["heading"], document, parts)

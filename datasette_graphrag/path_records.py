@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .records import EntityRef, Quote
+from .records import EntityRef, Quote, Snippet
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,10 @@ class Also:
 
 @dataclass(frozen=True)
 class Hop:
-    """A triple on the way; ``forward`` if it reads in the direction of the way."""
+    """A triple on the way; ``forward`` if it reads in the direction of the way.
+
+    Without a triple (0) it is no fact: a passage names both, ``named``.
+    """
 
     triple: int
     relation: str
@@ -67,6 +70,7 @@ class Hop:
     statements: int
     quote: Quote | None
     also: tuple[Also, ...] = ()
+    named: Snippet | None = None
 
 
 @dataclass(frozen=True)

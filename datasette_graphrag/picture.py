@@ -107,6 +107,8 @@ def of_routes(routes: Sequence[Route], ends: Iterable[int]) -> Picture | None:
         for (a, b), hop in zip(pairwise(route.nodes), route.hops, strict=True):
             for relation, forward in [(hop.relation, hop.forward), *((o.relation, o.forward) for o in hop.also)]:
                 edges[Edge(a.id, relation, b.id) if forward else Edge(b.id, relation, a.id)] = None
+            if not hop.triple:  # what is named together has no direction
+                edges[Edge(b.id, hop.relation, a.id)] = None
     if len(nodes) < 2:
         return None
     return _picture("paths", nodes.values(), ends, edges, len(left_out - nodes.keys()))

@@ -242,6 +242,34 @@ async def test_no_path_says_what_was_tried(site: Datasette) -> None:
     assert page["paths"][0]["hops"][-1]["relation"] == "turns_in"
 
 
+async def test_sentences_that_name_two_where_no_facts_connect_them(site: Datasette) -> None:
+    asked = {"from": "Ina Morgan", "to": "Hamish Bell"}
+    page = await data(site, asked)
+    assert page["mentions_url"] == f"{PAGE}?from=Ina+Morgan&to=Hamish+Bell&mentions=1"
+    assert "Look in sentences" in await html(site, asked)
+    asked["mentions"] = "1"
+    page = await data(site, asked)
+    assert [told(path) for path in page["paths"]] == [
+        ["Ina Morgan", "named_with", "Ruadh Point", "named_with", "Hamish Bell"]
+    ]
+    assert page["note"].startswith("No facts connect them.")
+    assert (page["farther_url"], page["mentions_url"]) == (None, None)
+    first, second = page["paths"][0]["hops"]
+    assert (first["triple"], first["quote"]) == (0, None)
+    assert second["named"]["url"] == ("/light/-/graph/document/notes~2Fplaces~2FRuadh+Point~2Emd#chunk-2")
+    assert second["named"]["parts"][0][0].startswith("Hamish Bell takes visitors over")
+    text = await html(site, asked)
+    assert "Hamish Bell takes visitors over" in text
+    assert f'href="{second["named"]["url"]}"' in text
+    page = await data(site, {**asked, "to": "Ruadh Point"})
+    assert page["paths"][0]["hops"][0]["triple"] > 0, "facts go before sentences"
+    page = await data(site, {**asked, "to": "gannet"})
+    assert page["paths"] == []
+    assert page["note"].endswith("both ways, and sentences that name two things.")
+    page = await data(site, {"from": "Ina Morgan", "to": "Hamish Bell", "via": "gannet"})
+    assert page["mentions_url"] is None
+
+
 async def test_from_an_entity_to_itself(site: Datasette) -> None:
     page = await data(site, {"from": "Ina Morgan", "to": "Ina Morgan"})
     assert [told(path) for path in page["paths"]] == [["Ina Morgan"]]

@@ -39,8 +39,10 @@ class PathPage:
     metapath: str
     k: int
     max_hops: int
+    mentions: bool
     note: str
     farther_url: str | None  # the same with more hops, where nothing was found
+    mentions_url: str | None  # the same over sentences that name two things, where no facts connect them
     starts: tuple[Start, ...]  # relations to follow from ``source``, where nothing else is asked
     reached: tuple[Reached, ...]
     reached_count: int
@@ -88,6 +90,7 @@ def build(connection: sqlite3.Connection, visit: Visit) -> PathPage:
             connection, question.source.entity.id,
             lambda metapath: visit.links.paths({**question.args, "metapath": metapath}),
         )  # fmt: skip
+    nothing = question.ready and not question.metapath and not error and not found.routes
     return PathPage(
         title=_title(question),
         json_url=visit.links.paths(question.args, json=True),
@@ -100,8 +103,10 @@ def build(connection: sqlite3.Connection, visit: Visit) -> PathPage:
         metapath=question.metapath,
         k=question.k,
         max_hops=question.max_hops,
+        mentions=question.mentions,
         note=note,
-        farther_url=_farther(visit, question, found),
+        farther_url=_with(visit, question, max_hops=min(question.max_hops + 2, MOST_HOPS)) if nothing else None,
+        mentions_url=_with(visit, question, mentions=1) if nothing and not question.via.name else None,
         starts=starts,
         reached=found.reached,
         reached_count=found.count,
@@ -122,15 +127,16 @@ def _search(connection: sqlite3.Connection, visit: Visit, question: Asked) -> Fo
             raise ValueError("A metapath says by itself what it goes through. Leave one of the two empty.")
         return path_queries.followed(connection, source, target, question.metapath, seconds)
     assert target is not None
-    return path_queries.shortest(connection, source, target, via, question.k, question.max_hops, seconds)
+    found = path_queries.shortest(connection, source, target, via, question.k, question.max_hops, seconds)
+    if found.routes or via is not None or not question.mentions:
+        return found
+    return path_queries.together(connection, source, target, question.k, question.max_hops, seconds / 2)
 
 
-def _farther(visit: Visit, question: Asked, found: Found) -> str | None:
-    """The same with more hops, where nothing was found with these."""
-    if not question.ready or question.metapath or found.routes or question.max_hops >= MOST_HOPS:
-        return None
-    more = min(question.max_hops + 2, MOST_HOPS)
-    return visit.links.paths({**question.args, "max_hops": str(more)})
+def _with(visit: Visit, question: Asked, **other: int) -> str | None:
+    """The address of the same question with something else in it; None if that changes nothing."""
+    args = {**question.args, **{name: str(value) for name, value in other.items()}}
+    return visit.links.paths(args) if args != question.args else None
 
 
 def _title(question: Asked) -> str:
@@ -163,10 +169,13 @@ def _what_was_found(question: Asked, found: Found) -> str:
     if not found.routes:
         hops = f"{question.max_hops} hop{'s' if question.max_hops > 1 else ''}"
         through = f" through {via}, with at most {hops} on either side of it," if via else f" of at most {hops}"
+        also = ", and sentences that name two things" if question.mentions and not via else ""
         return (
             f"No path{through} was found between {source} and {target}. "
-            "Facts of every relation were followed, both ways."
+            f"Facts of every relation were followed, both ways{also}."
         )
     if not found.routes[0].hops:
         return "Both names mean the same entity."
+    if not found.routes[0].hops[0].triple:
+        return "No facts connect them. These sentences name them together, which proves less."
     return ""
