@@ -2,8 +2,8 @@
 
 An entity is its key and its type. A name written without a type belongs to the one
 entity that declares it; own names count before titles and aliases, and those before
-names that only a model has typed; among several, the one spelled exactly so; and if
-that does not settle it, to the untyped entity of that key. Notes are declared
+names that only a model or an imported row has typed; among several notes, the one
+spelled exactly so; and if that does not settle it, to the untyped entity of that key. Notes are declared
 entities. A name that a model has typed belongs to the entity of that type, else to a
 note that gives no type, else it is an entity of its own. Two notes of one name and one
 type are told apart by their paths.
@@ -60,6 +60,8 @@ def _pick(declared: Sequence[Declared], spelling: str) -> Declared | None:
             continue
         if len({item.entity for item in ranked}) == 1:
             return ranked[0]
+        if rank == MODEL_NAME:  # shown by the best of their spellings, which more claims change
+            return None
         exact = {item.entity: item for item in ranked if item.name == spelling}
         return next(iter(exact.values())) if len(exact) == 1 else None
     return None

@@ -184,7 +184,7 @@ def touch(connection: sqlite3.Connection, triple: int | None, attribute: int | N
 
 
 def move_imported_mentions(connection: sqlite3.Connection, keys: Iterable[str]) -> set[int]:
-    """An imported row mentions what it states: give the mentions of these keys the entities that their rows have now.
+    """An imported chunk mentions what its rows state: give the mentions of these keys whom the first row now means.
 
     Returns the entities that won or lost one.
     """
@@ -259,11 +259,8 @@ MOVED_MENTIONS = """
       (SELECT CASE WHEN v.head_key = m.key THEN v.head_entity ELSE v.tail_entity END FROM kg_evidence v
        WHERE v.chunk = m.chunk AND v.origin = 'import' AND m.key IN (v.head_key, v.tail_key) ORDER BY v.id LIMIT 1)
       AS stated
-    FROM json_each(?) w CROSS JOIN kg_mentions m ON m.key = w.value
-    WHERE m.origin = 'import' AND NOT EXISTS (
-      SELECT 1 FROM kg_evidence v WHERE v.chunk = m.chunk AND v.origin = 'import'
-        AND m.entity IN (v.head_entity, v.tail_entity)))
-  WHERE stated IS NOT NULL"""
+    FROM json_each(?) w CROSS JOIN kg_mentions m ON m.key = w.value WHERE m.origin = 'import')
+  WHERE stated <> entity"""
 
 TOUCH_CHUNKS = (
     """INSERT OR IGNORE INTO temp.touched(kind, id) SELECT 'triple', v.triple FROM json_each(?) w

@@ -261,17 +261,28 @@ def _put_mentions(
     pieces: Sequence[Piece],
     keys: Mapping[str, str],
 ) -> None:
-    """A name in a row is a mention; one a chunk is enough, since what is asked is which chunks mention an entity."""
+    """A key that is named in a chunk is a mention, where it is named first, of whom the first row with it means.
+
+    One a chunk is enough, since what is asked is which chunks mention an entity; and so ``move_imported_mentions`` can
+    tell from the claims alone whom it means by now.
+    """
     rows = []
     for piece in pieces:
         chunk, offset = ids[piece.seq], piece.start
-        seen: set[int] = set()
+        meant: dict[str, int | None] = {}
+        placed: set[str] = set()
         for s in piece.statements:
-            for name, type_, span in ((s.head, s.head_type, s.head_span), (s.tail, s.tail_type, s.tail_span)):
-                entity = None if span is None else names.of(name, type_)
-                if span is not None and entity is not None and entity not in seen:
-                    seen.add(entity)
-                    rows.append((chunk, span[0] - offset, span[1] - offset, keys[name], entity))
+            ends = [(s.head, s.head_type, s.head_span)]
+            if s.kind == "triple":
+                ends.append((s.tail, s.tail_type, s.tail_span))
+            for name, type_, span in ends:
+                key = keys[name]
+                if key not in meant:
+                    meant[key] = names.of(name, type_)
+                entity = meant[key]
+                if span is not None and entity is not None and key not in placed:
+                    placed.add(key)
+                    rows.append((chunk, span[0] - offset, span[1] - offset, key, entity))
     connection.executemany(
         "INSERT OR IGNORE INTO kg_mentions(chunk, start, end, key, entity, origin) VALUES (?, ?, ?, ?, ?, 'import')",
         rows,

@@ -114,7 +114,9 @@ class ImportedNames:
 OF_KEYS = """
   SELECT e.key, e.type, e.id, e.name FROM json_each(?) w CROSS JOIN kg_entities e ON e.key = w.value"""
 
-SPELLINGS = "SELECT a.entity, a.name FROM json_each(?) w CROSS JOIN kg_aliases a ON a.key = w.value"
+SPELLINGS = """
+  SELECT a.entity, a.name FROM json_each(?) w CROSS JOIN kg_aliases a ON a.key = w.value
+  WHERE a.kind IN ('name', 'spelling')"""
 
 LAST = "SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'kg_entities'), 0)"
 
