@@ -342,7 +342,7 @@ def main() -> int:
     parts = [
         "Re-DocRED, per cent of mentions whose first candidate is right, is wrong, or that are not linked:",
         table(["mention", "mentions", "right", "wrong", "not linked"], by_kind(outcomes)),
-        "Scores as odds, over all that are not written as known (half of them are strangers or other names):",
+        "Scores as odds, over all mentions that are not written as known, strangers and other names among them:",
         table(["score", "linked", "mean score", "share right"], odds(outcomes)),
     ]
     print("\n\n".join(parts), flush=True)
