@@ -1,0 +1,45 @@
+"""The pages on a graph that was imported, with no notes at all."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("datasette")
+
+from llm_graphrag.knowledge_base import KnowledgeBase
+from tests.datasette_helpers import serve, shut
+
+pytestmark = pytest.mark.datasette
+
+PAGES = {
+    "/films/-/graph": "films.csv",
+    "/films/-/graph/entity/Film~20~3Cb~3E": "directed by",
+    "/films/-/graph/entity/Film~20~3Cb~3E.json": "Agn",
+    "/films/-/graph/document/films~2Ecsv": "directed by",
+    "/films/-/graph/search?q=Varda": "films.csv",
+    "/films/-/graph/path?from=Film+%3Cb%3E&to=Cannes": "Varda",
+    "/films/kg_facts": "directed_by",
+    "/films/kg_documents": "import",
+}
+
+
+async def test_pages(tmp_path: Path) -> None:
+    (tmp_path / "films.csv").write_text(
+        "head,head_type,relation,tail,tail_type\nFilm <b>,film,directed by,Agnès Varda,person\n"
+        "Agnès Varda,person,honoured in,Cannes,place\n",
+        encoding="utf-8",
+    )
+    path = tmp_path / "films.db"
+    with KnowledgeBase.open(path, create=True) as kb:
+        kb.import_graph([tmp_path / "films.csv"])
+    datasette = await serve(path)
+    try:
+        for url, part in PAGES.items():
+            response = await datasette.client.get(url)
+            assert response.status_code == 200, url
+            assert part in response.text, url
+            assert url.endswith(".json") or "Film <b>" not in response.text, url
+    finally:
+        shut(datasette)
