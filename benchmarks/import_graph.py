@@ -143,7 +143,11 @@ def main() -> None:
         text += "\n\n" + table(["table or index", "bytes a triple"], largest)
     print(text)
     if options.write:
-        write_section("Import of a graph", f"python benchmarks/import_graph.py {options.file.name} --write", text)
+        write_section(
+            "Import of a graph",
+            f"python benchmarks/import_graph.py {options.file.name} --limit {options.limit} --write",
+            text,
+        )
 
 
 def without_vectors(size: int, by_table: list[tuple[str, int]]) -> int:

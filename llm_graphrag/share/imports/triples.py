@@ -17,7 +17,6 @@ from .table import Broken, Row, cut, table_rows
 
 __all__ = ["read_lines", "read_table"]
 
-#: Role → the keys of JSON objects that mean it; the same words as the columns of a table.
 WIDER = "more cells than the header has: is a separator inside a cell that is not in quotation marks?"
 
 
