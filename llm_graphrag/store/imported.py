@@ -22,9 +22,8 @@ from .evidence import release_chunks
 from .imported_names import End, ImportedNames
 from .settle import Settlement
 
-__all__ = ["DOCUMENT", "ORIGIN", "Piece", "Statement", "put_pieces"]
+__all__ = ["DOCUMENT", "Piece", "Statement", "chunks_by_hash", "place_chunks", "put_pieces", "stated_in", "states"]
 
-ORIGIN = "import"
 DOCUMENT = "import"  # kind of the documents, and of their sources
 
 
