@@ -47,7 +47,7 @@ from llm_graphrag.routes.agentic import explore
 from llm_graphrag.share.imports.options import ImportOptions
 from llm_graphrag.store.cypher import CypherQueries
 from llm_graphrag.store.query import Queries
-from llm_graphrag.text.normalise import fold_identifier, name_key
+from llm_graphrag.text.normalise import fold_identifier
 
 FLOORS = {"follow_exact": 1.0, "hits1_1hop": 0.9, "hits1_2hop": 0.6, "agentic_gold": 0.95, "sql_exact": 1.0,
           "cypher_exact": 1.0}  # fmt: skip
@@ -90,11 +90,14 @@ def imported(table_of_triples: Path, path: Path) -> KnowledgeBase:
     if path.exists():
         return KnowledgeBase.open(path)
     began = time.monotonic()
-    kb = KnowledgeBase.open(path, create=True)
-    kb.set(embedding_model="")
-    done = kb.import_graph([table_of_triples], ImportOptions(header=False))
+    unfinished = path.with_name("unfinished.db")
+    unfinished.unlink(missing_ok=True)
+    with KnowledgeBase.open(unfinished, create=True) as kb:
+        kb.set(embedding_model="")
+        done = kb.import_graph([table_of_triples], ImportOptions(header=False))
+    unfinished.rename(path)
     print(f"imported in {time.monotonic() - began:.0f} s, {len(done.skipped)} rows skipped", file=sys.stderr)
-    return kb
+    return KnowledgeBase.open(path)
 
 
 def some(questions: Iterable[Question], limit: int | None) -> list[Question]:
@@ -124,9 +127,14 @@ def row(figure: str, what: str, right: int, asked: int, seconds: float) -> dict[
     }  # fmt: skip
 
 
+def as_written(name: str) -> str:
+    """How the file writes a name: of two that differ only in case, one has a number here, ``Suburbia (2)``."""
+    return re.sub(r" \(\d+\)$", "", name)
+
+
 def exact(found: Iterable[str], question: Question) -> bool:
-    """Whether these are the gold answers; two that are written alike but for case are one entity here."""
-    return {name_key(name) for name in found} == {name_key(name) for name in question["answers"]}
+    """Whether these are the gold answers, letter by letter."""
+    return {as_written(name) for name in found} == {as_written(name) for name in question["answers"]}
 
 
 def following(kb: KnowledgeBase, questions: Sequence[Question], names: dict[str, str]) -> list[dict[str, Any]]:
@@ -167,7 +175,7 @@ def first_is_right(kb: KnowledgeBase, question: Question, topic: int | None, nam
     if not found:
         return False
     ends = follow(kb.connection, [topic], found[0].metapath, walks=0).ends
-    return bool(ends) and name_key(ends[0].node.name) in {name_key(answer) for answer in question["answers"]}
+    return bool(ends) and as_written(ends[0].node.name) in {as_written(answer) for answer in question["answers"]}
 
 
 class GoldModel(llm.Model):
@@ -207,9 +215,9 @@ def exploring(kb: KnowledgeBase, questions: Sequence[Question], names: dict[str,
         for question in questions:
             model.steps, model.done = [step[0] for step in metapath(question, names)], 0
             found = explore(kb.connection, question["question"], [entity(kb, question)], caller)
-            keys = {name_key(end.name) for end in found.ends}
+            names_found = {as_written(end.name) for end in found.ends}
             right += exact((end.name for end in found.ends), question)
-            any_ += bool(keys & {name_key(answer) for answer in question["answers"]})
+            any_ += bool(names_found & {as_written(answer) for answer in question["answers"]})
             stops[found.stop] += 1
     seconds = time.process_time() - began
     print("agentic stopped:", dict(stops), file=sys.stderr)

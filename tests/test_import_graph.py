@@ -477,3 +477,42 @@ def test_published_readers_need_no_import_code(tmp_path: Path) -> None:
         bring(kb, written(tmp_path, "kb.tsv", "a\tr\tb\n"))
     rows = sqlite3.connect(path).execute("SELECT head, relation, tail, quote, uri FROM kg_facts").fetchall()
     assert rows == [("a", "r", "b", "a\tr\tb", "kb.tsv")]
+
+
+def test_names_that_differ_in_case_are_different_things(tmp_path: Path) -> None:
+    rows = "SubUrbia\ttag\trobots\nSubUrbia\tyear\t1996\nSuburbia\ttag\tpunk\nRobots\ttag\trobots\nRobots\tyear\t2005\n"
+    (tmp_path / "kb.tsv").write_text(rows, encoding="utf-8")
+
+    def facts(path: Path, options: ImportOptions) -> tuple[set[tuple[str, str, str]], GraphImport]:
+        with KnowledgeBase.open(path, create=True) as kb:
+            kb.set(embedding_model="")
+            done = kb.import_graph([tmp_path / "kb.tsv"], options)
+            assert kb.check() == []
+            again = kb.import_graph([tmp_path / "kb.tsv"], options)
+            assert (again.files, again.unchanged) == (0, 1)
+            found = {
+                tuple(row)
+                for row in kb.connection.execute(
+                    """SELECT h.name, t.relation, e.name FROM kg_triples t JOIN kg_entities h ON h.id = t.head
+                       JOIN kg_entities e ON e.id = t.tail"""
+                )
+            }
+            if not options.join_spellings:
+                assert [end.node.name for end in kb.follow("Suburbia", "tag").ends] == ["punk"]
+                assert [end.node.name for end in kb.follow("SubUrbia", "tag").ends] == ["robots (2)"]
+                assert [end.node.name for end in kb.follow("robots", "^tag").ends] == ["Robots", "SubUrbia"]
+                before = kb.connection.execute("SELECT count(*) FROM kg_entities").fetchone()
+                kb.rebuild()
+                assert kb.check() == []
+                assert kb.connection.execute("SELECT count(*) FROM kg_entities").fetchone() == before
+            return found, done
+
+    apart, done = facts(tmp_path / "apart.db", ImportOptions(header=False))
+    assert apart == {
+        ("SubUrbia", "tag", "robots (2)"), ("SubUrbia", "year", "1996"), ("Suburbia (2)", "tag", "punk"),
+        ("Robots", "tag", "robots (2)"), ("Robots", "year", "2005"),
+    }  # fmt: skip
+    assert len(done.warnings) == 2
+    joined, done = facts(tmp_path / "joined.db", ImportOptions(header=False, join_spellings=True))
+    assert len({name for head, _, tail in joined for name in (head, tail)}) == 5
+    assert done.warnings == []

@@ -45,6 +45,7 @@ DELIMITERS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "pipe": 
 @click.option("--attribute", multiple=True, metavar="RELATION", help="A relation whose tails are values, not entities.")
 @click.option("--nodes", multiple=True, type=FILE, metavar="FILE", help="A table of nodes: id, name, type, aliases.")
 @click.option("--encoding", default="", help="Of tables that are not UTF-8, such as utf-16-le or cp1252.")
+@click.option("--join-spellings", is_flag=True, help="Names that differ only in case or dashes are one thing.")
 @click.option("--no-schema", is_flag=True, help="Leave the schema as it is.")
 @click.option("--private", is_flag=True, help="Mark the files as private: they will not be published.")
 @click.option("--sidecars", type=FILE, metavar="DIR", help="Read the files that export --sidecars wrote into DIR.")
@@ -62,6 +63,7 @@ def import_(
     attribute: tuple[str, ...],
     nodes: tuple[Path, ...],
     encoding: str,
+    join_spellings: bool,
     no_schema: bool,
     private: bool,
     sidecars: Path | None,
@@ -102,7 +104,7 @@ def import_(
         raise click.UsageError(f"--delimiter is one character (or tab), not {printable(delimiter)!r}")
     options = ImportOptions(
         "" if format == "auto" else format, head, relation, tail, DELIMITERS.get(delimiter, delimiter), header,
-        attribute, encoding, nodes, not no_schema, private,
+        attribute, encoding, nodes, not no_schema, private, join_spellings,
     )  # fmt: skip
     progress = ProgressLine()
     with open_knowledge_base(database, readonly=False, create=True) as kb:

@@ -1,7 +1,8 @@
 """The one entity that a person means by a name, or a message that says how to say it.
 
-A name is looked up by its key, among names before aliases. Where several entities share it, a
-type in brackets behind it tells them apart, ``Mercury (planet)``, and so does ``#12``, an id.
+A name is looked up by its key: what alone is written exactly so, before other names, before
+aliases. Where several entities share it, a type in brackets behind it tells them apart,
+``Mercury (planet)``, and so does ``#12``, an id.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import re
 import sqlite3
 
-from ..text.normalise import name_key
+from ..text.normalise import clean_name, name_key
 from .hops import Node
 from .linker import nearest_names
 from .verbalize import shown
@@ -29,6 +30,7 @@ BY_ID = """
     WHERE e.id = :id
 """
 _ID = re.compile(r"#(\d{1,18})")
+_NUMBERED = re.compile(r" \(\d+\)$")  # of names of one graph that differ only in how they are written
 _TYPED = re.compile(r"(.+?)\s*\(([^()]*)\)\s*", re.DOTALL)
 
 
@@ -38,7 +40,8 @@ def named(connection: sqlite3.Connection, name: str) -> list[Node]:
         return [Node(*row) for row in connection.execute(BY_ID, {"id": int(by_id[1])})]
     rows = connection.execute(BY_KEY, {"key": name_key(name)}).fetchall()
     if rows:
-        own = [row for row in rows if row[3]]
+        exact = [row for row in rows if _NUMBERED.sub("", row[1]) == clean_name(name)]
+        own = exact if len(exact) == 1 else [row for row in rows if row[3]]
         return [Node(*row[:3]) for row in own or rows]
     if typed := _TYPED.fullmatch(name):
         return [node for node in named(connection, typed[1]) if name_key(node.type) == name_key(typed[2])]

@@ -24,7 +24,8 @@ class ImportOptions:
 
     ``format`` empty goes by the file's name. ``head``, ``relation`` and ``tail`` are columns by name or number, from 1
     on. ``attributes`` are relations whose tails are values. ``header`` None finds out whether the first row is one.
-    ``schema`` False leaves the schema as it is.
+    ``schema`` False leaves the schema as it is. ``join_spellings`` takes names of one file that differ in case, dashes
+    or marks at their ends for one.
     """
 
     format: str = ""
@@ -38,6 +39,7 @@ class ImportOptions:
     nodes: tuple[Path, ...] = ()
     schema: bool = True
     private: bool = False
+    join_spellings: bool = False
 
     @property
     def columns(self) -> Named:

@@ -10,7 +10,7 @@ import hashlib
 import json
 import sqlite3
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path, PurePosixPath
 
 from ...facts.template import folded
@@ -30,6 +30,7 @@ from .options import CSV, JSONL, NTRIPLES, TSV, TURTLE, ImportOptions, format_of
 from .rdf import as_ntriples, read_ntriples
 from .reading import Reading
 from .schema import Learnt, learn
+from .spellings import told_apart
 from .statements import Maker, Node
 from .triples import read_lines, read_table
 from .vocabulary import SETTING, Vocabulary
@@ -37,6 +38,7 @@ from .writing import GraphWriter, Known
 
 __all__ = ["GraphImport", "import_graph"]
 
+LISTED = 20  # warnings of one kind
 READER = "graph-1"  # raise it when reading changes: every file is read again
 
 
@@ -104,7 +106,8 @@ class _Import:
         except UnreadableError as error:
             self.report.skipped.append(Remark(path.name, str(error)))
             return
-        self.nodes |= nodes
+        named = self._tell_apart(reading)
+        self.nodes |= {id_: replace(node, name=named.get(node.name, node.name)) for id_, node in nodes.items()}
         self._put(path, reading, Known(None, _hash(data), self._how("nodes")))
 
     def file(self, path: Path, format: str) -> None:
@@ -117,7 +120,20 @@ class _Import:
         except UnreadableError as error:
             self.report.skipped.append(Remark(path.name, str(error)))
             return
+        self._tell_apart(reading)
         self._put(path, reading, new)
+
+    def _tell_apart(self, reading: Reading) -> dict[str, str]:
+        """Names of a file that differ only in how they are written are different things; returns what they are now."""
+        if self.options.join_spellings:
+            return {}
+        rows, named = told_apart(reading.statements)
+        reading.statements = list(rows)
+        for spelling, name in sorted(named.items())[:LISTED]:
+            reading.warn(f"{spelling!r} is written otherwise too; kept apart as {name!r} (--join-spellings: one thing)")
+        if len(named) > LISTED:
+            reading.warn(f"{len(named) - LISTED:,} more names are written otherwise too, and kept apart")
+        return named
 
     def _is_known(self, path: Path, new: Known) -> bool:
         known = self.writer.known(stored_path(path.resolve()))
