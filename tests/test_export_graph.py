@@ -297,7 +297,7 @@ def test_what_is_there_is_not_replaced_by_the_way(kb: KnowledgeBase, tmp_path: P
         kb.export_graph(out, "neo4j", overwrite=True)
     with pytest.raises(ExportError, match="There is no folder"):
         kb.export_graph(tmp_path / "nowhere" / "out.csv")
-    with pytest.raises(ExportError, match="There is no format 'xls'. There are: csv, graphml"):
+    with pytest.raises(ExportError, match=r"There is no format 'xls'\. There are: csv, graphml"):
         kb.export_graph(tmp_path / "out.xls", "xls")
     with pytest.raises(ExportError, match="does not say its format"):
         kb.export_graph(tmp_path / "out.xls")
