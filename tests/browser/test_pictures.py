@@ -38,6 +38,7 @@ PAGES = {
     "chosen": "/light/-/graph/path?from=Hamish+Bell&to=Mercury&to_type=vessel",
     "around": "/light/-/graph/entity/Ruadh+Point",
     "crowd": "/crowd/-/graph/entity/centre",
+    "sentences": "/light/-/graph/path?from=Ina+Morgan&to=Hamish+Bell&mentions=1",
     "wide": "/crowd/-/graph/path?from=centre&to_id=90",
 }
 LONG = "Donaudampfschifffahrtsgesellschaft" * 15
