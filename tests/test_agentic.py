@@ -197,6 +197,10 @@ def test_the_rules_are_the_same_for_every_question(kb: KnowledgeBase, scripted: 
     assert model.calls[0].prompt != model.calls[1].prompt
 
 
+def test_a_name_may_be_any_sign() -> None:
+    assert chosen(take("$"), {"e1": ["¿"], "e2": ["$"], "e3": [""]}, 5) == (["e2"], [], False)
+
+
 def test_inverse_names_are_told_apart() -> None:
     offered = {"r1": ["knows"], "r2": ["^knows", "inverse of knows"]}
     assert chosen(take("^knows"), offered, 5)[0] == ["r2"]

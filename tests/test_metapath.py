@@ -241,6 +241,9 @@ def test_bounds_are_said() -> None:
     for limits in (Limits(triples=5), Limits(seconds=-1)):
         assert follow(connection, [1], "r/r", limits=limits).truncated
     assert not follow(connection, [1], "/".join("r" * 12), walks=1).truncated
+    for triples in (11, 12):  # of the last step
+        found = follow(connection, [1], "r", limits=Limits(triples=triples))
+        assert (len(found.ends), found.truncated) == (triples - 1, triples < 12)
 
 
 def test_walking_out_has_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -144,10 +144,11 @@ class _Reader:
             cursor = self.connection.cursor()
             cursor.row_factory = None
             for row in cursor.execute(sql, {**values, "nodes": json.dumps(nodes[start : start + SLICE])}):
+                if self._left <= 0:
+                    self.truncated = True
+                    break
                 self._left -= 1
                 yield row
-                if self._left <= 0:
-                    break
 
     def _statement(self, step: Sequence[Relation], last: bool) -> tuple[str, dict[str, object]]:
         within = self.within

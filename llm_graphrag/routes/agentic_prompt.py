@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ..facts.llm.json_text import find_values
 from ..graph.hops import Node
 from ..graph.metapath_text import Relation
-from ..text.normalise import clean_name, fold_identifier
+from ..text.normalise import clean_name
 
 if TYPE_CHECKING:
     from .agentic import Group, Offer
@@ -127,7 +127,7 @@ def chosen(reply: str, offered: Mapping[str, Sequence[str]], most: int) -> tuple
 
 
 def _folded(name: str) -> str:
-    return "^" * name.startswith("^") + fold_identifier(name)
+    return " ".join(clean_name(name).replace("_", " ").casefold().split())
 
 
 def _arrow(relation: Relation) -> str:
