@@ -210,6 +210,21 @@ def test_removing_takes_the_facts_away(kb: KnowledgeBase, tmp_path: Path, vault:
     assert [row[0] for row in kb.connection.execute("SELECT name FROM kg_sources")] == ["vault"]
 
 
+def test_a_large_file_is_removed_in_parts(kb: KnowledgeBase, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from llm_graphrag.sources import writer
+
+    bring(kb, written(tmp_path, "kept.tsv", "a1\tr\tb1\n"))
+    bring(kb, written(tmp_path, "kb.tsv", "".join(f"a{n}\tr\tb{n % 50}\n" for n in range(2_000))))
+    monkeypatch.setattr(writer, "BATCH_CHUNKS", 5)
+    commits = []
+    kb.connection.set_trace_callback(lambda sql: commits.append(sql) if sql == "COMMIT" else None)
+    assert kb.remove(["kb.tsv"]) == ["kb.tsv"]
+    kb.connection.set_trace_callback(None)
+    assert len(commits) > 6
+    assert kb.check() == [] and triples(kb) == {("a1", "", "r", "b1", "")}
+    assert kb.totals()["chunks"] == 1
+
+
 def test_arrival_order_does_not_matter(tmp_path: Path) -> None:
     typed = written(tmp_path, "typed.csv", "head,head_type,relation,tail,tail_type\nMars,planet,near,Venus,planet\n")
     plain = written(tmp_path, "plain.csv", "head,relation,tail\nMARS,has,Ice\nmars,is,Red\n")

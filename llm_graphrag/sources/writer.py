@@ -34,6 +34,7 @@ from .note import Note
 
 BATCH_DOCUMENTS = 200
 BATCH_SECONDS = 0.5
+BATCH_CHUNKS = 500  # of an imported file that is deleted
 MANY_NAMES = 300  # above this, reading every document again is cheaper than a query a name
 
 Progress = Callable[[str, int, int], None]
@@ -78,10 +79,27 @@ class Writer:
 
     def delete(self, documents: Sequence[int]) -> None:
         """Delete documents with everything that only they support."""
+        for id_ in documents:
+            self._shorten(id_)
         for start in range(0, len(documents), BATCH_DOCUMENTS):
             with self._batch():
                 keys = {self._delete(id_) for id_ in documents[start : start + BATCH_DOCUMENTS]}
                 self.settlement.assign_notes(keys)
+
+    def _shorten(self, document: int) -> None:
+        """Take what a large imported file states away a part at a time, but for the last: no transaction is long."""
+        rows = self.connection.execute(
+            """SELECT c.id FROM kg_documents d JOIN kg_chunks c ON c.document = d.id
+               WHERE d.id = ? AND d.kind = 'import' ORDER BY c.seq""",
+            [document],
+        )
+        chunks = [row[0] for row in rows]
+        for start in range(0, len(chunks) - BATCH_CHUNKS, BATCH_CHUNKS):
+            part = chunks[start : start + BATCH_CHUNKS]
+            with self._batch():
+                self.connection.execute("UPDATE kg_documents SET content_hash = '' WHERE id = ?", [document])
+                self._release(part)
+                chunk_store.delete(self.connection, part)
 
     def finish(self, progress: Progress, reparse: Callable[[str, str, str], Note]) -> None:
         """Look for names in what is new, and for new names in what is old; then count facets."""

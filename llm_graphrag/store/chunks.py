@@ -9,6 +9,7 @@ step, by taking the old rows out as they were written and putting the new ones i
 from __future__ import annotations
 
 import hashlib
+import json
 import sqlite3
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -117,6 +118,17 @@ def unindex(connection: sqlite3.Connection, rows: Mapping[int, tuple[str, str, s
         "INSERT INTO kg_chunks_fts(kg_chunks_fts, rowid, title, heading, text) VALUES ('delete', ?, ?, ?, ?)",
         [(id_, *row) for id_, row in rows.items()],
     )
+
+
+def delete(connection: sqlite3.Connection, chunks: Sequence[int]) -> None:
+    """Delete chunks, their full text with them; what rests on them goes too and has to be released before."""
+    rows = connection.execute(
+        "SELECT s.id, s.title, s.heading, s.text FROM json_each(?) w CROSS JOIN kg_chunk_search s ON s.id = w.value",
+        [json.dumps(list(chunks))],
+    )
+    unindex(connection, {row[0]: (row[1], row[2], row[3]) for row in rows.fetchall()})
+    connection.executemany("DELETE FROM kg_chunks WHERE id = ?", [[id_] for id_ in chunks])
+    changes.record(connection, "kg_chunks", chunks, "delete")
 
 
 def _reindex(connection: sqlite3.Connection, document: int, before: Mapping[int, tuple[str, str, str]]) -> None:

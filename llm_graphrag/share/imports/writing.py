@@ -120,19 +120,13 @@ class GraphWriter:
                     imported.place_chunks(connection, kept)
                 imported.put_pieces(connection, self.settlement, document, title, text, batch, version)
                 if number == len(batches) - 1:
-                    self._remove(document, gone)
+                    self._remove(gone)
             done += sum(len(piece.statements) for piece in batch)
 
-    def _remove(self, document: int, gone: list[int]) -> None:
+    def _remove(self, gone: list[int]) -> None:
         """Delete chunks with what rests on them."""
-        connection = self.connection
-        if not gone:
-            return
-        self.settlement.lost |= release_chunks(connection, gone)
-        before = chunk_store.searchable(connection, document)
-        chunk_store.unindex(connection, {id_: before[id_] for id_ in gone})
-        connection.executemany("DELETE FROM kg_chunks WHERE id = ?", [[id_] for id_ in gone])
-        changes.record(connection, "kg_chunks", gone, "delete")
+        self.settlement.lost |= release_chunks(self.connection, gone)
+        chunk_store.delete(self.connection, gone)
 
     @contextmanager
     def _batch(self) -> Iterator[None]:
