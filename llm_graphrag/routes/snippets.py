@@ -53,9 +53,7 @@ def best_sentence(text: str, terms: Sequence[Term], rows: bool = False) -> tuple
     return max(spans, key=value)
 
 
-def snippet(
-    text: str, terms: Sequence[Term], width: int = WIDTH, rows: bool = False
-) -> tuple[tuple[str, bool], ...]:
+def snippet(text: str, terms: Sequence[Term], width: int = WIDTH, rows: bool = False) -> tuple[tuple[str, bool], ...]:
     """Return the piece to show as (text, marked) parts, at most about ``width`` characters.
 
     >>> snippet("Ana sails. The lens has a silver coating.", [Term("coatings", frozenset(), 1.0)], 32)
