@@ -36,8 +36,8 @@ def register_extractors(register: Callable[[str, NameFinder], None]) -> None:
 
 
 Linker = Callable[["Connection", str], Iterable[tuple[int, float]]]
-"""A knowledge base and a mention in, (id of an entity, score from 0 to 1) out, best first. It is asked for mentions that
-no name fits, and read until enough entities have passed the filters of whoever asks."""
+"""A knowledge base and a mention in, (id of an entity, score from 0 to 1) out, best first. It is asked for mentions
+that no name fits, and read until enough entities have passed the filters of whoever asks."""
 
 
 @hookspec

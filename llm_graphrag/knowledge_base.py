@@ -381,8 +381,8 @@ class KnowledgeBase:
     def relations_asked_for(self, name: str, question: str, k: int = 5) -> list[Guess]:
         """The metapaths of one or two steps from one thing that a question most probably asks for, best first.
 
-        By words, senses and the bundled vectors, without a model (graph/relations.py). Raises ValueError for a name that
-        is unknown or means several things.
+        By words, senses and the bundled vectors, without a model (graph/relations.py). Raises ValueError for a name
+        that is unknown or means several things.
         """
         from .graph.named import meant
         from .graph.relations import guesses

@@ -407,7 +407,6 @@ def test_121_what_only_private_notes_say_is_in_no_file(kb: KnowledgeBase, tmp_pa
     assert b"Pia Quist" in written["vault/b.md.facts.toml"]
 
 
-
 def test_all_is_there_to_be_read_and_is_not_read_back(kb: KnowledgeBase, tmp_path: Path, vault: Vault) -> None:
     folder = vault({"a.md": "size:: 12\n[[b]] and Otto"})
     kb.add([folder])

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from ..models import Caller
 
 __all__ = [
-    "MODEL_K", "NOT_HELD", "Answer", "Citation", "Deepened", "Explored", "K", "Searched", "StaleError", "Trouble", "Usage",
-    "ask",
+    "MODEL_K", "NOT_HELD", "Answer", "Citation", "Deepened", "Explored", "K", "Searched", "StaleError", "Trouble",
+    "Usage", "ask",
 ]  # fmt: skip
 
 K = 5  # passages cited

@@ -50,7 +50,8 @@ def remove(connection: sqlite3.Connection, settings: Settings, names: Sequence[s
     with transaction(connection):
         connection.executemany("DELETE FROM kg_sources WHERE id = ?", [[id_] for id_ in sources])
         connection.execute(  # an imported file is a source of one document
-            "DELETE FROM kg_sources WHERE kind = 'import' AND id NOT IN (SELECT source FROM kg_documents WHERE source > 0)"
+            """DELETE FROM kg_sources
+               WHERE kind = 'import' AND id NOT IN (SELECT source FROM kg_documents WHERE source > 0)"""
         )
     writer.finish(silent, reparse)
     return sorted(documents.values())

@@ -128,10 +128,7 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
 @contextmanager
 def many_writes(connection: sqlite3.Connection) -> Iterator[None]:
     """For a run that writes much of the file: indexes stay in memory, and the log is copied into the file seldom."""
-    usual = {
-        name: connection.execute(f"PRAGMA {name}").fetchone()[0]
-        for name in ("cache_size", "wal_autocheckpoint")
-    }
+    usual = {name: connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("cache_size", "wal_autocheckpoint")}
     connection.execute(f"PRAGMA cache_size = {-BULK_CACHE_KB}")
     connection.execute(f"PRAGMA wal_autocheckpoint = {BULK_LOG_PAGES}")
     try:
