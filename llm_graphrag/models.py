@@ -304,5 +304,15 @@ def _write_log(response: Any, patience: float) -> None:
     from sqlite_utils import Database
 
     response.conversation = llm.Conversation(model=response.model, id=OWN_THREAD + response.id)
-    with _LOG_LOCK, closing(sqlite3.connect(logs_db_path(), timeout=patience)) as connection:
-        response.log_to_db(Database(connection, execute_plugins=False))
+    end = time.monotonic() + patience
+    with _LOG_LOCK:
+        while True:  # llm reads before it writes, and to a transaction that has read SQLite says "locked" at once
+            left = max(0.0, end - time.monotonic())
+            try:
+                with closing(sqlite3.connect(logs_db_path(), timeout=left)) as connection:
+                    response.log_to_db(Database(connection, execute_plugins=False))
+                return
+            except sqlite3.OperationalError as error:
+                if "locked" not in str(error) or not left:
+                    raise
+            time.sleep(0.02)

@@ -510,6 +510,20 @@ def test_a_log_that_is_locked(
     assert len(turns(logging)) == 2
 
 
+def test_a_log_that_others_write_to_is_waited_for(scripted: Scripted, ledger: Ledger, logging: Path) -> None:  # noqa: F811
+    """Another run, or llm itself, is in the middle of a write; readers are let in meanwhile."""
+    scripted("a reply")
+    caller = Caller("scripted", ledger)
+    assert caller.call("x", None, "hello").log_id
+    with closing(sqlite3.connect(logging, isolation_level=None, check_same_thread=False)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        timer = threading.Timer(0.5, other.execute, ["COMMIT"])
+        timer.start()
+        assert caller.call("x", None, "hello").log_id
+        timer.join()
+    assert len(turns(logging)) == 2
+
+
 def test_our_own_calls_are_not_read_as_conversations(
     scripted: Scripted,  # noqa: F811
     ledger: Ledger,
