@@ -286,7 +286,8 @@ def main() -> None:
                 found = json.dumps([vars(row) for row in rows], indent=1, ensure_ascii=False)
                 options.json.write_text(found, "utf-8")
     if options.write:
-        write_section("A small model", "python benchmarks/small_model.py --data FOLDER --base-url URL", body)
+        command = f"python benchmarks/small_model.py --data FOLDER --base-url URL --ways {options.ways}"
+        write_section("A small model", command, body)
     if wrong := faults(rows, options.floor):
         sys.exit("\n".join(wrong))
 
