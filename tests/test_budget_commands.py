@@ -129,6 +129,14 @@ def test_spend_by_purpose(run: Run, path: Path) -> None:
     assert run("spend", "--by", "model").output.splitlines()[2].split() == ["my-model", "1", "1,000", "200", "0", "—"]
 
 
+def test_what_was_lost_without_a_price_is_not_said_to_be_free(run: Run, path: Path) -> None:
+    with Ledger.open(path) as ledger:
+        ledger.lose(ledger.reserve("extract", "my-model", 0, 500))
+    said = run("spend").output
+    assert "Cut off, counted in full: 1 call, 500 tokens.\n" in said
+    assert "$" not in said
+
+
 def test_spend_by_day_and_run(run: Run, path: Path) -> None:
     for name, tokens in (("r1", 10), ("r2", 20)):
         with Ledger.open(path, run=name) as ledger:

@@ -269,7 +269,9 @@ def _remarks(sums: dict[str, Any]) -> list[str]:
     said = []
     for name, what in (("lost", "Cut off, counted in full"), ("open", "In flight, or left behind by a run that ended")):
         if sums[name]["calls"]:
-            amount = f"{shown(sums[name]['tokens'], 'tokens')}, {shown(sums[name]['cost'], 'usd')}"
+            amount = shown(sums[name]["tokens"], "tokens")
+            if sums[name]["cost"] or not sums["unpriced"]:  # of what has no price, "$0.00" would be wrong
+                amount += f", {shown(sums[name]['cost'], 'usd')}"
             said.append(f"{what}: {counted(sums[name]['calls'], 'call')}, {amount}.")
     if sums["released"]["calls"]:
         said.append(f"Turned away, free: {counted(sums['released']['calls'], 'call')}.")
