@@ -620,6 +620,27 @@ def test_each_chunk_that_names_an_entity_gives_a_type_claim() -> None:
     assert [(c.number, quote(c, over)) for c in found.claims] == [(1, "Mira sails."), (3, "Mira sleeps.")]
 
 
+def test_a_name_within_a_longer_name_is_no_sentence_about_it() -> None:
+    porto = entity("Porto", "town")
+    works = entity("Porto Works", "company") | {"chunks": [1, 2]}
+    over = window("Porto Works is large. Ana lives in Porto.", "Porto Works opened in May.", titles=("A", "B"))
+    found = reading({"entities": [works, porto]}, over)
+    assert [(c.head, c.number, quote(c, over)) for c in found.claims] == [
+        ("Porto Works", 1, "Porto Works is large."),
+        ("Porto Works", 2, "Porto Works opened in May."),
+        ("Porto", 1, "Ana lives in Porto."),
+    ]
+    within = reading({"entities": [works, porto | {"chunks": [2]}]}, over)  # the model says that it is meant there too
+    assert [(c.number, quote(c, over)) for c in within.claims if c.head == "Porto"] == [
+        (1, "Ana lives in Porto."),
+        (2, "Porto Works opened in May."),
+    ]
+    only = window("The University of Porto is old.")
+    both = [entity("University of Porto", "company"), porto | {"chunks": []}]
+    found = reading({"entities": both}, only)
+    assert [(c.head, c.number) for c in found.claims] == [("University of Porto", 1), ("Porto", 1)]
+
+
 def test_two_entities_of_one_name_have_the_chunks_they_are_listed_for() -> None:
     over = window("Washington sails.", "Washington is a town.", titles=("A", "B"))
     found = reading(

@@ -173,11 +173,15 @@ WITH_IT = """
   WHERE e.id = :entity ORDER BY o.name"""
 NAMED = """
   SELECT p.start, p.end, c.id AS chunk, c.text, c.heading, c.line, d.id AS document, d.uri, d.title, d.private
-  FROM (SELECT chunk, min(start) AS start, end FROM (
-          SELECT chunk, start, end FROM kg_mentions WHERE entity = :entity
-          UNION ALL SELECT chunk, start, end FROM kg_evidence WHERE head_entity = :entity AND origin = 'llm'
-          UNION ALL SELECT chunk, start, end FROM kg_evidence WHERE tail_entity = :entity AND origin = 'llm')
-        GROUP BY chunk) p
+  FROM (SELECT chunk, start, end FROM (
+          SELECT chunk, start, end, row_number() OVER (PARTITION BY chunk ORDER BY rank, start, end) AS place FROM (
+            SELECT chunk, start, end, 0 AS rank FROM kg_evidence
+              WHERE head_entity = :entity AND origin = 'llm' AND kind IN ('triple', 'attribute')
+            UNION ALL SELECT chunk, start, end, 0 FROM kg_evidence WHERE tail_entity = :entity AND origin = 'llm'
+            UNION ALL SELECT chunk, start, end, 1 FROM kg_mentions WHERE entity = :entity
+            UNION ALL SELECT chunk, start, end, 1 FROM kg_evidence
+              WHERE head_entity = :entity AND origin = 'llm' AND kind NOT IN ('triple', 'attribute')))
+        WHERE place = 1) p
   JOIN kg_chunks c ON c.id = p.chunk JOIN kg_documents d ON d.id = c.document
   ORDER BY row_number() OVER (PARTITION BY d.id ORDER BY c.seq), d.uri, c.seq LIMIT :limit"""
 OF_ENTITY = """

@@ -228,6 +228,17 @@ class Ends:
     def _claims(
         self, kind: str, entity: Entity, type_: str, relation: str, tail: str, shown: str, numbers: list[int]
     ) -> Iterator[ModelClaim]:
-        for number in numbers:
-            if span := self.places.sentence_with(number, shown):
-                yield ModelClaim(kind, entity.name, type_, relation, tail, "", number, *span)
+        """A claim for each chunk that names it. Where the name stands within a longer one, as Porto in Porto Works, it
+        counts if the entity was listed for that chunk, or if it stands nowhere else."""
+        longer = self._longer(entity, shown)
+        found = [(number, *place) for number in numbers if (place := self.places.sentence_with(number, shown, longer))]
+        counted = [place for place in found if place[2] or place[0] in entity.chunks]
+        for number, span, _ in counted or found:
+            yield ModelClaim(kind, entity.name, type_, relation, tail, "", number, *span)
+
+    def _longer(self, entity: Entity, shown: str) -> list[str]:
+        """The names of other entities that hold this one."""
+        key = name_key(shown)
+        others = (other for same in self._entities.values() for other in same if other is not entity)
+        names = (name for other in others for name in (other.name, *other.aliases))
+        return [name for name in names if key in name_key(name) and name_key(name) != key]

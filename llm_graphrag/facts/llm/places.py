@@ -145,14 +145,22 @@ class Places:
         text = self.chunks[number].text
         return sentence_around(text, self.sentences(number), start, end, len(text))
 
-    def sentence_with(self, number: int, name: str) -> tuple[int, int] | None:
-        """The first sentence of a chunk that holds a name, clipped if it is very long; None if none does."""
+    def sentence_with(self, number: int, name: str, longer: Iterable[str] = ()) -> tuple[tuple[int, int], bool] | None:
+        """The first sentence of a chunk that holds a name, clipped if it is very long, and whether the name is alone.
+
+        Not alone is a name that stands only within ``longer`` ones, as Porto in Porto Works. None if it does not stand
+        there at all.
+        """
         sentences = self.sentences(number)
-        if found := next(self._whole[number].find(key_of(name)), None):
-            return sentence_around(self.chunks[number].text, sentences, *found, _MAX_SENTENCE)
+        hits = list(self._whole[number].find(key_of(name)))
+        if hits:
+            covers = [span for other in longer for span in self._whole[number].find(key_of(other))]
+            alone = [hit for hit in hits if not any(start <= hit[0] and hit[1] <= end for start, end in covers)]
+            span = sentence_around(self.chunks[number].text, sentences, *(alone or hits)[0], _MAX_SENTENCE)
+            return span, bool(alone)
         if not self.stand_in(number, (name,)):
             return None
-        return next((span for span in sentences if holds(self.slice(number, *span), name)), None)
+        return next(((span, True) for span in sentences if holds(self.slice(number, *span), name)), None)
 
     def slice(self, number: int, start: int, end: int) -> Folded:
         """A part of a chunk, folded."""
