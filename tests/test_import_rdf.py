@@ -146,6 +146,24 @@ def test_bad_turtle_is_one_line(kb: KnowledgeBase, tmp_path: Path) -> None:
     assert rows(kb, "SELECT count(*) FROM kg_documents") == [(0,)]
 
 
+@pytest.mark.parametrize("iri", ["http://x/a b", "http://x/Per\\u003Cson", 'http://x/"q'])
+def test_turtle_with_an_iri_that_cannot_be_is_one_line(kb: KnowledgeBase, tmp_path: Path, iri: str) -> None:
+    (tmp_path / "good.csv").write_text("a,knows,b\n", encoding="utf-8")
+    (tmp_path / "bad.ttl").write_text(f"@prefix : <http://x/> .\n:a :p <{iri}> .\n", encoding="utf-8")
+    done = kb.import_graph([tmp_path / "good.csv", tmp_path / "bad.ttl"], ImportOptions())
+    assert done.files == 1 and done.skipped[0].message.startswith("it is no Turtle: ")
+    assert kb.check() == []
+
+
+def test_a_type_whose_iri_cannot_be_is_exported_under_another(kb: KnowledgeBase, tmp_path: Path) -> None:
+    rdf_type = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
+    bring(kb, tmp_path / "a.nt", f"<http://x/a> <{rdf_type}> <http://x/Per\\u003Cson> .\n")
+    kb.export_graph(tmp_path / "b.nt")
+    with KnowledgeBase.open(tmp_path / "back.db", create=True) as back:
+        assert back.import_graph([tmp_path / "b.nt"], ImportOptions()).skipped == []
+        assert rows(back, "SELECT name, type FROM kg_entities") == [("a", "per_son")]
+
+
 def test_without_the_extra(kb: KnowledgeBase, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import sys
 

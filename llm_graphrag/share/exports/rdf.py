@@ -124,7 +124,8 @@ class _Words:
 
     def iri(self, kind: str, name: str) -> str:
         """The IRI of a relation, attribute or type."""
-        return self._known[kind].get(name) or f"{MINTED}{kind}:{quote(name, safe='')}"
+        known = self._known[kind].get(name, "")
+        return known if _ABSOLUTE.fullmatch(known) else f"{MINTED}{kind}:{quote(name, safe='')}"
 
     def is_type(self, attribute: str, value: str) -> bool:
         """Whether an attribute is a further type."""

@@ -74,7 +74,11 @@ def as_ntriples(text: str, name: str) -> str:
             raise UnreadableError(f"it is no Turtle: {' '.join(str(error).split())[:200]}") from error
         blank = {term for triple in graph for term in triple if isinstance(term, BNode)}
         whole = to_canonical_graph(graph) if 0 < len(blank) <= MANY_BLANK else graph
-        lines = sorted({line for line in whole.serialize(format="nt").split("\n") if line.strip()})
+        try:
+            written = whole.serialize(format="nt")
+        except Exception as error:  # the parser lets IRIs pass that cannot be written
+            raise UnreadableError(f"it is no Turtle: {' '.join(str(error).split())[:200]}") from error
+        lines = sorted({line for line in written.split("\n") if line.strip()})
     return "".join(f"{line}\n" for line in lines)
 
 
