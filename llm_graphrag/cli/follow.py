@@ -52,7 +52,7 @@ def follow(
       llm graphrag follow "Lena Holt" "^directed_by/starred_actors"
       llm graphrag follow "Heron telescope" "has_part|uses/*" --simple --limit 5
       llm graphrag follow "Night Train" directed_by/born_in --prefixes --json
-      llm graphrag follow "Lena Holt" --question "Who acted in the films of Lena Holt?"
+      llm graphrag follow "Lena Holt" --question "Who starred in the films directed by Lena Holt?"
     """
     if (metapath is None) == (question is None):
         raise click.UsageError("Give a METAPATH, such as directed_by/born_in, or a --question, and not both.")
