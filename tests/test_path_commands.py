@@ -64,6 +64,9 @@ def test_no_path_is_said(filled: Run) -> None:
     assert filled("path", "Graz", "Island").output.startswith("No path of up to 4 hops.")
     assert filled("path", "Night Train", "Graz", "--max-hops", "1").output.startswith("No path of up to 1 hop.")
     assert json.loads(filled("path", "Graz", "Island", "--json").output) == {"paths": [], "truncated": False}
+    most = filled("path", "Graz", "Island", "--max-hops", "8").output
+    assert most == "No path of up to 8 hops. --mentions looks over sentences that name two things.\n"
+    assert filled("path", "Graz", "Island", "--max-hops", "8", "--mentions").output == "No path of up to 8 hops.\n"
 
 
 def test_path_over_a_relation_and_over_a_third_thing(filled: Run) -> None:

@@ -8,6 +8,8 @@ import click
 
 from .options import database_option, errors_in_one_line, json_option, open_knowledge_base
 
+MOST_HOPS = 8
+
 
 @click.command()
 @click.argument("source", metavar="A")
@@ -17,7 +19,7 @@ from .options import database_option, errors_in_one_line, json_option, open_know
 @click.option("-k", "--k", "k", type=click.IntRange(1, 100), default=3, show_default=True, help="How many paths.")
 @click.option(
     "--max-hops",
-    type=click.IntRange(1, 8),
+    type=click.IntRange(1, MOST_HOPS),
     default=4,
     show_default=True,
     help="Longest path (of each part, with --via).",
@@ -71,7 +73,9 @@ def path(
         print_path(one, number)
     if not found.paths:
         hops = "hop" if max_hops == 1 else "hops"
-        more = "" if mentions or via or relations else ", --mentions over sentences that name two things"
-        click.echo(f"No path of up to {max_hops} {hops}. --max-hops looks further{more}.")
+        ways = ["--max-hops looks further"] if max_hops < MOST_HOPS else []
+        if not (mentions or via or relations):
+            ways.append(f"--mentions{'' if ways else ' looks'} over sentences that name two things")
+        click.echo(f"No path of up to {max_hops} {hops}.{' ' * bool(ways)}{', '.join(ways)}{'.' * bool(ways)}")
     if found.truncated:
         click.echo("Not everything was looked at: there is more than can be read in the time, so paths may be missing.")
