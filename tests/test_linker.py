@@ -433,6 +433,13 @@ def test_the_command_prints_json(filled: Run) -> None:
     assert {"entity", "name", "score", "method", "type"} <= flat[0].keys()
 
 
+def test_a_question_tells_how_many_facts_there_are(run: Run, vault: Vault) -> None:
+    run("add", vault({"Ana Petrov.md": "Knows [[Old Mill]]."}))
+    for arguments in (["Ana Petrov"], ["--question", "Who is Ana Petrov?"]):
+        (found,) = json.loads(run("link", *arguments, "--json", "--flat", "--no-vectors").stdout)
+        assert (found["name"], found["facts"]) == ("Ana Petrov", 1)
+
+
 def test_mistakes_are_said_in_one_line(filled: Run) -> None:
     assert "not linked" in filled("link", "Zelda \x1b[31mQuist", exit_code=1, input="").stdout
     assert "\x1b" not in filled("link", "Zelda \x1b[31mQuist", exit_code=1).stdout

@@ -57,7 +57,8 @@ LOOK_UP = f"""
              OR EXISTS (SELECT 1 FROM kg_entities m CROSS JOIN kg_documents d ON d.entity = m.id
                         WHERE m.merged_into = f.entity) AS note,
            coalesce((SELECT n.n FROM kg_counts n WHERE n.kind = 'chunks' AND n.item = +f.entity), 0) AS chunks,
-           e.type
+           e.type,
+           coalesce((SELECT n.n FROM kg_counts n WHERE n.kind = 'facts' AND n.item = +f.entity), 0) AS facts
     FROM found f CROSS JOIN kg_entities e ON e.id = f.entity
     GROUP BY f.key, f.entity
     ORDER BY rank, chunks DESC, f.entity
@@ -123,11 +124,11 @@ class _Judge:
 
     def candidates(self, span: _Span, rows: Sequence[sqlite3.Row]) -> tuple[Candidate, ...]:
         best: dict[int, Candidate] = {}
-        for _, rank, entity, name, note, chunks, type_ in rows:
+        for _, rank, entity, name, note, chunks, type_, facts in rows:
             method, worth = METHODS[rank]
             trust = self._trust(span, bool(note), chunks)
             if trust > 0 and (note or method != "qualified"):
-                best[entity] = Candidate(entity, name, trust * worth, method, chunks, bool(note), type_)
+                best[entity] = Candidate(entity, name, trust * worth, method, chunks, bool(note), type_, facts)
         ranked = sorted(best.values(), key=lambda c: (-c.score, not c.note, -c.chunks, c.entity))
         return tuple(ranked[:CANDIDATES])
 
