@@ -18,8 +18,8 @@ from llm_graphrag.share.exports.formats import ExportError
 from llm_graphrag.share.facts_table import HEADER, escaped, unescaped
 from llm_graphrag.share.imports.options import ImportOptions
 from llm_graphrag.text.normalise import name_key
-from tests.conftest import Run, Vault
-from tests.graph_equality import Fresh, graph_of
+from conftest import Run, Vault
+from graph_equality import Fresh, graph_of
 
 fresh = Fresh()
 SUFFIX = {"csv": ".csv", "jsonl": ".jsonl", "ntriples": ".nt", "turtle": ".ttl"}
@@ -131,7 +131,7 @@ def test_round_trip_of_a_vault(kb: KnowledgeBase, tmp_path: Path) -> None:
 
 def test_rdf_comes_back_with_its_iris(kb: KnowledgeBase, tmp_path: Path) -> None:
     rdflib = pytest.importorskip("rdflib")
-    from tests.test_import_rdf import ADA
+    from test_import_rdf import ADA
 
     (tmp_path / "ada.ttl").write_text(ADA, encoding="utf-8")
     bring(kb, tmp_path / "ada.ttl")

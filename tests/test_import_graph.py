@@ -15,7 +15,7 @@ from llm_graphrag.knowledge_base import KnowledgeBase
 from llm_graphrag.share.imports.options import ImportOptions
 from llm_graphrag.share.imports.run import GraphImport
 from llm_graphrag.store import history
-from tests.conftest import Run, Vault
+from conftest import Run, Vault
 
 METAQA = Path(__file__).parents[2] / "shared" / "data" / "qa" / "metaqa" / "kb.tsv"
 

@@ -9,7 +9,7 @@ import pytest
 pytest.importorskip("datasette")
 
 from llm_graphrag.knowledge_base import KnowledgeBase
-from tests.datasette_helpers import serve, shut
+from datasette_helpers import serve, shut
 
 pytestmark = pytest.mark.datasette
 

@@ -13,7 +13,7 @@ from llm_graphrag.knowledge_base import KnowledgeBase
 from llm_graphrag.share.imports import pieces as cutting
 from llm_graphrag.share.imports.options import ImportOptions
 from llm_graphrag.share.imports.pieces import pieces
-from tests.graph_equality import Fresh, graph_of
+from graph_equality import Fresh, graph_of
 
 fresh = Fresh()
 

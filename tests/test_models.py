@@ -410,11 +410,13 @@ def test_stop_lets_a_call_in_flight_finish(scripted: Scripted, ledger: Ledger) -
 
 
 INTERRUPTED = """
+import signal
 import sys
 from pathlib import Path
 from llm_graphrag.ledger import Ledger
 from llm_graphrag.models import Caller
 from scripted_model import Hang, ScriptedModel, registered
+signal.signal(signal.SIGINT, signal.default_int_handler)  # what started the tests may have it ignored
 with registered(ScriptedModel([Hang("It")])), Ledger.open(Path(sys.argv[1])) as ledger:
     try:
         Caller("scripted", ledger).call("x", None, "hello", on_text=lambda text: print("begun", flush=True))

@@ -302,15 +302,3 @@ def test_hops_and_evidence_are_read_by_index() -> None:
 
 def plan(connection: sqlite3.Connection, sql: str, values: dict[str, object]) -> list[str]:
     return [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {sql}", values)]
-
-
-def test_of_a_hub_no_more_is_read_than_allowed() -> None:
-    connection = graph([*(("hub", "r", f"leaf {n}") for n in range(300)), ("leaf 299", "r", "end")])
-    nodes = [id_of(connection, "hub"), id_of(connection, "end")]
-    capped = frontier.Frontier(connection, limits=Limits(hub=10))
-    read = list(capped.triples(nodes))
-    assert (read[0], len(read), capped.truncated) == ((nodes[1], id_of(connection, "leaf 299")), 11, True)
-    whole = frontier.Frontier(connection, limits=Limits(hub=frontier.NO_CAP))
-    assert (len(list(whole.triples(nodes))), whole.truncated) == (301, False)
-    far = id_of(connection, "leaf 0"), id_of(connection, "end")
-    assert [path.length for path in shortest_path(connection, *far).paths] == [3]

@@ -72,7 +72,7 @@ class Mentioned:
         """The names (as written, type of what they name) that may be meant, most likely first, ties by place.
 
         >>> names = [("Ana Ruiz", ""), ("Kestrel Works", ""), ("Apollo 12", "")]
-        >>> [(m.place, m.method) for m in Mentioned("Kestral Works").matches(names)]
+        >>> [(m.place, m.method) for m in Mentioned("Kestral Works").matches(names) if m.score >= 0.6]
         [(1, 'edit')]
         >>> all(m.score < 0.6 for m in Mentioned("Apollo 11").matches(names))
         True

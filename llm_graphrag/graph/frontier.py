@@ -19,9 +19,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-__all__ = ["EVERYTHING", "NO_CAP", "Frontier", "Limits", "Within"]
+__all__ = ["EVERYTHING", "Frontier", "Limits", "Within"]
 
-NO_CAP = 1 << 62  # triples: more than there are
 SLICE = 500  # entities of a frontier read by one statement: between two, the bounds are looked at
 
 DEGREES = """
@@ -125,21 +124,16 @@ class Frontier:
         return self._near
 
     def triples(self, nodes: Sequence[int]) -> Iterator[tuple[int, int]]:
-        """(entity, entity that it shares a triple with) as they are read; whoever has enough stops asking. Hubs last."""
-        degrees = self.degrees(nodes)
-        plain = [node for node in nodes if degrees[node] <= self.limits.hub]
-        hubs = [node for node in nodes if degrees[node] > self.limits.hub]
-        for sql, part in ((self._near_sql, plain), (self._hub_sql, hubs)):
-            for some in _slices(part):
-                if self.spent():
+        """(entity, entity that it shares a triple with) as they are read; whoever has enough stops asking."""
+        for some in _slices(nodes):
+            if self.spent():
+                return
+            for row in self._rows(self._near_sql, some):
+                self._left -= 1
+                if self._left < 0:
+                    self.truncated = True
                     return
-                for row in self._rows(sql, some):
-                    self._left -= 1
-                    if self._left < 0:
-                        self.truncated = True
-                        return
-                    yield row
-        self.truncated |= bool(hubs)
+                yield row
 
     def join_hubs(self, nodes: Collection[int]) -> None:
         """Make sure that hubs among ``nodes`` that share a triple are neighbours, however little is read of them."""

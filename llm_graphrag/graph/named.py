@@ -1,8 +1,8 @@
 """The one entity that a person means by a name, or a message that says how to say it.
 
-A name is looked up by its key: what alone is written exactly so, before other names, before
-aliases. Where several entities share it, a type in brackets behind it tells them apart,
-``Mercury (planet)``, and so does ``#12``, an id.
+A name is looked up by its key, among names before aliases. Where several entities share it, a
+type in brackets behind it tells them apart, ``Mercury (planet)``, and so does ``#12``, an id;
+of names of a graph that differ only in how they are written, the one that is written so.
 """
 
 from __future__ import annotations
@@ -40,7 +40,8 @@ def named(connection: sqlite3.Connection, name: str) -> list[Node]:
         return [Node(*row) for row in connection.execute(BY_ID, {"id": int(by_id[1])})]
     rows = connection.execute(BY_KEY, {"key": name_key(name)}).fetchall()
     if rows:
-        exact = [row for row in rows if _NUMBERED.sub("", row[1]) == clean_name(name)]
+        numbered = any(_NUMBERED.search(row[1]) for row in rows)
+        exact = [row for row in rows if numbered and _NUMBERED.sub("", row[1]) == clean_name(name)]
         own = exact if len(exact) == 1 else [row for row in rows if row[3]]
         return [Node(*row[:3]) for row in own or rows]
     if typed := _TYPED.fullmatch(name):

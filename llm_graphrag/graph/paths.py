@@ -23,7 +23,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from itertools import pairwise
 
-from .frontier import EVERYTHING, NO_CAP, Frontier, Limits, Within
+from .frontier import EVERYTHING, Frontier, Limits, Within
 from .hops import Evidence, Hop, Joined, Node, hops_between, nodes_of
 from .ways import Way, best_ways, first_way
 
@@ -166,12 +166,11 @@ def shortest_path(
 ) -> Paths:
     """Return one path with as few hops as can be, or none: how far apart two entities are, and no more.
 
-    Much faster than ``shortest_paths``, since what joins everything is as good as anything else. Hubs are read whole
-    unless ``limits`` says otherwise; then it may be longer than need be, and is ``truncated``. Raises ValueError for an
-    id that is none.
+    Much faster than ``shortest_paths``, since what joins everything is as good as anything else. Raises ValueError for
+    an id that is none.
     """
     stands_for = kept(connection, {source, target})
-    frontier = Frontier(connection, within, limits or Limits(hub=NO_CAP), stands_for.values())
+    frontier = Frontier(connection, within, limits, stands_for.values())
     nodes = first_way(stands_for[source], stands_for[target], frontier.triples, frontier.degrees, max_hops)
     ways = [Way(len(nodes) - 1, 0, nodes)] if nodes else []
     return Paths(_described(connection, ways, frontier, within), frontier.truncated)

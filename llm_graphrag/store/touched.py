@@ -26,8 +26,7 @@ WATCH = (
          id INTEGER PRIMARY KEY, head INTEGER, relation TEXT, tail INTEGER, evidence INTEGER, confidence REAL)""",
     """CREATE TEMP TABLE IF NOT EXISTS attribute_was(
          id INTEGER PRIMARY KEY, entity INTEGER, attribute TEXT, value TEXT, evidence INTEGER, confidence REAL)""",
-    "CREATE TEMP TABLE IF NOT EXISTS note_mark(one INTEGER PRIMARY KEY, highest INTEGER)",
-    "INSERT OR IGNORE INTO temp.note_mark SELECT 1, coalesce(max(id), 0) FROM main.kg_documents",
+    "CREATE TEMP TABLE IF NOT EXISTS note_mark AS SELECT coalesce(max(id), 0) AS highest FROM main.kg_documents",
     """CREATE TEMP TRIGGER IF NOT EXISTS note_changed AFTER UPDATE OF uri, content_hash ON main.kg_documents
        WHEN old.uri <> new.uri OR old.content_hash <> new.content_hash
        BEGIN INSERT OR IGNORE INTO note_was VALUES (old.id, old.uri, old.content_hash); END""",
