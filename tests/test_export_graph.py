@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from conftest import Run, Vault
+from graph_equality import Fresh, graph_of
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
@@ -18,8 +20,6 @@ from llm_graphrag.share.exports.formats import ExportError
 from llm_graphrag.share.facts_table import HEADER, escaped, unescaped
 from llm_graphrag.share.imports.options import ImportOptions
 from llm_graphrag.text.normalise import name_key
-from conftest import Run, Vault
-from graph_equality import Fresh, graph_of
 
 fresh = Fresh()
 SUFFIX = {"csv": ".csv", "jsonl": ".jsonl", "ntriples": ".nt", "turtle": ".ttl"}

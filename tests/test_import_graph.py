@@ -10,12 +10,12 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from conftest import Run, Vault
 
 from llm_graphrag.knowledge_base import KnowledgeBase
 from llm_graphrag.share.imports.options import ImportOptions
 from llm_graphrag.share.imports.run import GraphImport
 from llm_graphrag.store import history
-from conftest import Run, Vault
 
 METAQA = Path(__file__).parents[2] / "shared" / "data" / "qa" / "metaqa" / "kb.tsv"
 

@@ -8,8 +8,9 @@ import pytest
 
 pytest.importorskip("datasette")
 
-from llm_graphrag.knowledge_base import KnowledgeBase
 from datasette_helpers import serve, shut
+
+from llm_graphrag.knowledge_base import KnowledgeBase
 
 pytestmark = pytest.mark.datasette
 

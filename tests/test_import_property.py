@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from graph_equality import Fresh, graph_of
 from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
 
@@ -13,7 +14,6 @@ from llm_graphrag.knowledge_base import KnowledgeBase
 from llm_graphrag.share.imports import pieces as cutting
 from llm_graphrag.share.imports.options import ImportOptions
 from llm_graphrag.share.imports.pieces import pieces
-from graph_equality import Fresh, graph_of
 
 fresh = Fresh()
 
