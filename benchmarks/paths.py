@@ -9,9 +9,9 @@ cuts are imported as any user would; where the path of a question is simple and 
 best paths must contain it, over its very relations (exit status 1 below ``FLOOR``).
 
 Speed is of synthetic graphs with power-law degrees (power_law.py), random pairs, processor time. One shortest path is
-what networkx finds too, in a graph that it has loaded (up to ``LARGE``); ours reads the file, nothing
-loaded. From ``LARGE`` on it must not take more than ``RATIO`` times as long, at the 95th percentile (exit status 1). Besides: with names and sentences,
-and the k = 3 best.
+what networkx finds too, in a graph that it has loaded (up to ``LARGE``); ours reads the file, nothing loaded. From
+``LARGE`` on it must not take more than ``RATIO`` times as long, at the 95th percentile (exit status 1). Besides: with
+names and sentences, and the k = 3 best.
 """
 
 from __future__ import annotations
