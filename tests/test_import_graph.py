@@ -531,3 +531,15 @@ def test_names_that_differ_in_case_are_different_things(tmp_path: Path) -> None:
     joined, done = facts(tmp_path / "joined.db", ImportOptions(header=False, join_spellings=True))
     assert len({name for head, _, tail in joined for name in (head, tail)}) == 5
     assert done.warnings == []
+
+
+def test_search_gives_the_line_of_the_row_that_it_shows(tmp_path: Path) -> None:
+    rows = [f"Leaf {n}\tlikes\tLeaf {n + 1}" for n in range(40)]
+    (tmp_path / "hub.tsv").write_text("head\trelation\ttail\n" + "\n".join(rows) + "\n", encoding="utf-8")
+    with KnowledgeBase.open(tmp_path / "hub.db", create=True) as kb:
+        kb.set(embedding_model="")
+        kb.import_graph([tmp_path / "hub.tsv"], ImportOptions())
+        hit = kb.search("which leaf does leaf 17 like", k=1)[0]
+        shown = "".join(text for text, _ in hit.snippet)
+        lines = (tmp_path / "hub.tsv").read_text("utf-8").split("\n")
+        assert " ".join(lines[hit.line - 1].split()) == shown.strip("… ")

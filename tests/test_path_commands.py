@@ -265,3 +265,20 @@ def test_facts_with_many_ends_are_merged() -> None:
     assert verbalize.merged(["one"]) == "one"
     assert verbalize.merged([]) == ""
     assert verbalize.merged(names) == verbalize.merged(list(names))
+
+
+def test_a_title_of_a_note_with_facts_comes_before_a_name_that_is_only_mentioned() -> None:
+    connection = graph([("topic.schema", "links_to", "topic.hooks")])
+    connection.execute("INSERT INTO kg_entities(name, key, type, origin) VALUES ('Schemas', 'schemas', '', 'lexical')")
+    mentioned = connection.execute("SELECT id FROM kg_entities WHERE name = 'Schemas'").fetchone()[0]
+    note = connection.execute("SELECT id FROM kg_entities WHERE name = 'topic.schema'").fetchone()[0]
+    for entity, kind in ((mentioned, "name"), (note, "title")):
+        connection.execute(
+            "INSERT INTO kg_aliases(entity, name, key, kind, origin) VALUES (?, 'Schemas', 'schemas', ?, 'link')",
+            [entity, kind],
+        )
+    assert [node.name for node in named(connection, "schemas")] == ["topic.schema"]
+    connection.execute(
+        "INSERT INTO kg_triples(head, relation, tail, evidence) VALUES (?, 'is_a', ?, 1)", [mentioned, note]
+    )
+    assert [node.name for node in named(connection, "schemas")] == ["Schemas"]

@@ -1,8 +1,9 @@
 """The one entity that a person means by a name, or a message that says how to say it.
 
-A name is looked up by its key, among names before aliases. Where several entities share it, a
-type in brackets behind it tells them apart, ``Mercury (planet)``, and so does ``#12``, an id;
-of names of a graph that differ only in how they are written, the one that is written so.
+A name is looked up by its key, among names before aliases, unless the names are in no triple and
+an alias is. Where several entities share it, a type in brackets behind it tells them apart,
+``Mercury (planet)``, and so does ``#12``, an id; of names of a graph that differ only in how they
+are written, the one that is written so.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ __all__ = ["meant", "named"]
 MOST = 8  # entities listed that share a name
 
 BY_KEY = """
-    SELECT k.id, k.name, k.type, max(e.key = :key) AS own
+    SELECT k.id, k.name, k.type, max(e.key = :key) AS own,
+      EXISTS (SELECT 1 FROM kg_triples t WHERE t.head = k.id) OR EXISTS (SELECT 1 FROM kg_triples t WHERE t.tail = k.id)
     FROM kg_aliases a CROSS JOIN kg_entities e ON e.id = a.entity
     CROSS JOIN kg_entities k ON k.id = coalesce(e.merged_into, e.id)
     WHERE a.key = :key GROUP BY k.id ORDER BY own DESC, k.id
@@ -42,8 +44,10 @@ def named(connection: sqlite3.Connection, name: str) -> list[Node]:
     if rows:
         numbered = any(_NUMBERED.search(row[1]) for row in rows)
         exact = [row for row in rows if numbered and _NUMBERED.sub("", row[1]) == clean_name(name)]
-        own = exact if len(exact) == 1 else [row for row in rows if row[3]]
-        return [Node(*row[:3]) for row in own or rows]
+        own = [row for row in rows if row[3]]
+        if not any(row[4] for row in own):  # a name that is only mentioned, where a note with facts has it for a title
+            own = [row for row in rows if row[4]] or own
+        return [Node(*row[:3]) for row in (exact if len(exact) == 1 else own or rows)]
     if typed := _TYPED.fullmatch(name):
         return [node for node in named(connection, typed[1]) if name_key(node.type) == name_key(typed[2])]
     return []

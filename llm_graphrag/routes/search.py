@@ -25,7 +25,7 @@ from .meaning import open_meaning
 from .passages import passages
 from .registry import run_named
 from .scope import scope
-from .snippets import snippet
+from .snippets import best_sentence, snippet
 from .terms import read_terms
 from .weights import blend, namedness, weights_of
 
@@ -174,6 +174,8 @@ def show(
     hits = []
     for p in first:
         chunk, document, uri, title, heading, line, text, table = rows[p.chunk]
+        if table:  # the line of the row that is shown
+            line += text.count("\n", 0, best_sentence(text, plan.terms, rows=True)[0])
         shown, score = snippet(text, plan.terms, rows=bool(table)), round(p.score, 6)
         if routes:
             reasons = {n: round(share, 6) for n, share in p.signals.items()} if several else {routes[0]: score}
