@@ -127,11 +127,18 @@ def test_enough_before_anything_is_nothing(kb: KnowledgeBase, scripted: Callable
     assert (found.stop, found.calls, found.triples, found.ends) == ("nothing new", 1, (), ())
 
 
-@pytest.mark.parametrize("reply", ["", "I do not know.", "[]", '{"take": {"a": 1}}', "{" * 5000, '{"take": [null, 7]}'])
-def test_garbage_ends_the_walk(kb: KnowledgeBase, scripted: Callable[..., ScriptedModel], reply: str) -> None:
+@pytest.mark.parametrize(
+    ("reply", "stop"),
+    [("", "error"), ("I do not know.", "error"), ("{" * 5000, "error"), ("[]", "nothing new"),
+     ('{"take": {"a": 1}}', "nothing new"), ('{"take": [null, 7]}', "nothing new")],
+)  # fmt: skip
+def test_garbage_ends_the_walk(
+    kb: KnowledgeBase, scripted: Callable[..., ScriptedModel], reply: str, stop: str
+) -> None:
     scripted(reply)
     found = walk(kb, "Ana Lund")
-    assert (found.stop, found.triples) == ("nothing new", ())
+    assert (found.stop, found.triples) == (stop, ())
+    assert ("was to choose by number" in found.trouble) == (stop == "error")
 
 
 def test_names_are_taken_for_the_ids_that_they_mean(kb: KnowledgeBase, scripted: Callable[..., ScriptedModel]) -> None:

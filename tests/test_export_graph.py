@@ -215,6 +215,17 @@ def test_scopes(kb: KnowledgeBase, tmp_path: Path, vault: Vault) -> None:
     assert [(row["head"], row["tail"]) for row in people if row["kind"] == "triple"] == [("Ada Lovelace", "Babbage")]
 
 
+def test_a_scope_that_nothing_has_is_refused(kb: KnowledgeBase, tmp_path: Path, vault: Vault) -> None:
+    kb.add([vault({"a.md": '---\nemployer: "[[Kestrel]]"\n---\nAna mends kettles.'})])
+    out = tmp_path / "t.csv"
+    with pytest.raises(ExportError, match=r"has the relation or attribute 'employr'\. There is: employer\."):
+        kb.export_graph(out, relations=["employr"])
+    with pytest.raises(ExportError, match="Nothing here has the type 'ship'"):
+        kb.export_graph(out, types=["ship"])
+    assert not out.exists()
+    assert kb.export_graph(out, relations=["employer"]).triples == 1
+
+
 def test_merged_entities_are_one(kb: KnowledgeBase, tmp_path: Path) -> None:
     from llm_graphrag.review import merges
 

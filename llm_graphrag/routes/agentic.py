@@ -25,6 +25,7 @@ from ..graph.metapath_text import Relation
 from ..graph.paths import kept
 from ..graph.relation_words import likeness, question, reading
 from ..ledger import BudgetExceeded
+from ..text.normalise import clean_name
 from .agentic_prompt import MAX_OUTPUT, RELATIONS, THINGS, chosen, relations_prompt, schema_of, things_prompt
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ __all__ = ["Caps", "Exploration", "Explored", "Group", "Offer", "Round", "explor
 
 MOST_OFFERS = 40  # relations shown to the model, those that the question speaks of first
 MOST_SHOWN = 60  # things shown to the model beside their groups
+SHOWN = 80  # letters of a reply that is no choice
 SAMPLES = 3  # names that stand for what a relation leads to
 
 OFFERS = """
@@ -53,6 +55,10 @@ ALONG = {
 }
 STATED = """AND EXISTS (SELECT 1 FROM kg_evidence v CROSS JOIN kg_chunks c ON c.id = v.chunk
   WHERE v.triple = t.id AND c.document IN (SELECT value FROM json_each(:documents)))"""
+
+
+class UnreadableError(ValueError):
+    """A reply that is no choice."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +165,7 @@ def explore(
         stop, trouble = "budget", str(error)
     except Stopped as error:
         stop, trouble = "stopped", str(error)
-    except ModelError as error:
+    except (ModelError, UnreadableError) as error:
         stop, trouble = "error", str(error)
     nodes = nodes_of(connection, walk.ends)
     ends = tuple(nodes[id_] for id_ in walk.ends if id_ in nodes)
@@ -173,11 +179,9 @@ def _walked(walk: _Walk, here: list[int]) -> str:
         if not offers:
             return "nothing new"
         names = {f"r{n}": offer for n, offer in enumerate(offers, 1)}
-        reply = _ask(
-            walk, RELATIONS, relations_prompt(walk.text, _nodes(walk, here), names), names, walk.caps.relations
-        )
+        prompt = relations_prompt(walk.text, _nodes(walk, here), names)
         spelled = {name: _spellings(offer) for name, offer in names.items()}
-        taken, unknown, enough = chosen(reply, spelled, walk.caps.relations)
+        taken, unknown, enough = _ask(walk, RELATIONS, prompt, spelled, walk.caps.relations)
         if not taken:
             walk.rounds.append(Round(_nodes(walk, here), (), 0, 0, (), tuple(unknown)))
             return "enough" if enough and walk.triples else "nothing new"
@@ -209,11 +213,10 @@ def _next(walk: _Walk, groups: Sequence[Group]) -> tuple[list[int], bool]:
     members |= {f"e{n}": (id_,) for n, id_ in enumerate(shown, 1)}
     names = {id_: f"e{n}" for n, id_ in enumerate(shown, 1)}
     prompt = things_prompt(walk.text, groups, nodes, names, _facts(walk))
-    reply = _ask(walk, THINGS, prompt, members, walk.caps.entities)
     spelled = {
         key: [f"group {key[1:]}"] if key.startswith("g") else [nodes[ids[0]].name] for key, ids in members.items()
     }
-    taken, unknown, enough = chosen(reply, spelled, walk.caps.entities)
+    taken, unknown, enough = _ask(walk, THINGS, prompt, spelled, walk.caps.entities)
     here = list(dict.fromkeys(id_ for key in taken for id_ in members[key]))
     last = walk.rounds[-1]
     walk.rounds[-1] = Round(last.start, last.relations, last.triples, last.left_out,
@@ -221,10 +224,17 @@ def _next(walk: _Walk, groups: Sequence[Group]) -> tuple[list[int], bool]:
     return here, enough
 
 
-def _ask(walk: _Walk, system: str, prompt: str, names: Mapping[str, object], most: int) -> str:
-    reply = walk.caller.call("explore", system, prompt, schema_of(names, most), max_output=MAX_OUTPUT)
+def _ask(
+    walk: _Walk, system: str, prompt: str, offered: Mapping[str, Sequence[str]], most: int
+) -> tuple[list[str], list[str], bool]:
+    """The choice of the model (``agentic_prompt.chosen``). Raises UnreadableError for a reply that is none."""
+    reply = walk.caller.call("explore", system, prompt, schema_of(offered, most), max_output=MAX_OUTPUT)
     walk.calls += 1
-    return reply.text
+    choice = chosen(reply.text, offered, most)
+    if choice is None:
+        said = clean_name(reply.text)[:SHOWN] or "nothing"
+        raise UnreadableError(f"{walk.caller.model_id} was to choose by number, and said: {said}")
+    return choice
 
 
 def _offers(walk: _Walk, here: Sequence[int]) -> list[Offer]:

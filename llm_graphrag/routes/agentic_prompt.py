@@ -92,8 +92,10 @@ def schema_of(names: Iterable[str], most: int) -> dict[str, Any]:
     }
 
 
-def chosen(reply: str, offered: Mapping[str, Sequence[str]], most: int) -> tuple[list[str], list[str], bool]:
+def chosen(reply: str, offered: Mapping[str, Sequence[str]], most: int) -> tuple[list[str], list[str], bool] | None:
     """What a reply takes of the ids offered, what it says that was not offered, and whether it has enough.
+
+    None for a reply that is no choice at all.
 
     ``offered`` gives the spellings of each id, by which a model may call it instead.
 
@@ -102,12 +104,15 @@ def chosen(reply: str, offered: Mapping[str, Sequence[str]], most: int) -> tuple
     """
     said: list[Any] = []
     enough = False
-    for value in find_values(reply).values:
+    values = [value for value in find_values(reply).values if isinstance(value, (dict, list))]
+    if not values:
+        return None
+    for value in values:
         if isinstance(value, dict):
             items: Any = next((value[key] for key in ("take", "relations", "next", "ids") if key in value), [])
             said += items if isinstance(items, list) else [items]
             enough |= value.get("enough") is True
-        elif isinstance(value, list):
+        else:
             said += value
     ids = {id_.casefold(): id_ for id_ in offered}
     by_name: dict[str, str] = {}

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import difflib
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from ...plugins import exporters
 from ...routes.scope import scope
-from .formats import format_of, write
+from ...text.normalise import clean_name
+from .formats import ExportError, format_of, write
 from .graph import Graph
 
 __all__ = ["Exported", "export_graph"]
@@ -42,6 +44,8 @@ def export_graph(
     """Write the graph, or what is in the scope. Raises ExportError, or ScopeError for a condition that is none."""
     known = exporters()
     name = format_of(out, format, known)
+    _refuse_unknown("type", types, connection.execute(TYPES))
+    _refuse_unknown("relation or attribute", relations, connection.execute(RELATIONS))
     documents = scope(connection, where, tag, since)
     if not private:
         rows = connection.execute("SELECT id FROM kg_documents WHERE private = 0")
@@ -50,3 +54,19 @@ def export_graph(
     graph = Graph(connection, documents, relations, types)
     hint = write(graph, out, known[name], overwrite)
     return Exported(name, len(graph.entities), graph.taken["attribute"], graph.taken["triple"], hint)
+
+
+TYPES = "SELECT DISTINCT type FROM kg_entities WHERE type <> '' ORDER BY 1"
+RELATIONS = "SELECT relation FROM kg_triples UNION SELECT attribute FROM kg_attributes ORDER BY 1"
+LISTED = 20  # names of what there is
+LONGEST = 80  # letters of a name in a message
+
+
+def _refuse_unknown(what: str, names: Sequence[str], rows: Iterable[tuple[str]]) -> None:
+    """Raise ExportError for a name that nothing has: what it leaves would be an empty file."""
+    there = [name for (name,) in rows] if names else []
+    for name in names:
+        if name not in there:
+            near = difflib.get_close_matches(name, there, n=3) or there[:LISTED]
+            known = f" There is: {', '.join(map(clean_name, near))}." if near else ""
+            raise ExportError(f"Nothing here has the {what} {clean_name(name)[:LONGEST]!r}.{known}")
