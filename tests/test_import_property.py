@@ -94,6 +94,15 @@ def everything(kb: KnowledgeBase) -> dict[str, Any]:
     ("note", "Ada.md", "---\naliases: [Cem]\n---\n"),
     ("import", "a.jsonl", [{"head": "Ada", "relation": "knows", "tail": "Cem"}]),
 ])  # fmt: skip
+@example(steps=[
+    ("import", "b.jsonl", [
+        {"head": "x (y)", "head_type": "person", "relation": "knows", "tail": "ada", "tail_type": "place",
+         "kind": "triple"},
+        {"head": "Ada", "head_type": "person", "relation": "knows", "tail": "Ada", "tail_type": "", "kind": "alias"},
+    ]),
+    ("note", "Ada.md", "Nothing. Mars."),
+    ("remove", "Ada.md", None),
+])  # fmt: skip
 def test_only_the_last_files_count(tmp_path_factory: Any, steps: list[tuple[str, str, Any]]) -> None:
     folder = tmp_path_factory.mktemp("graph")
     there: dict[str, Any] = {}

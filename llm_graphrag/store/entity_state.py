@@ -93,7 +93,7 @@ STATED_ALIASES = """
 
 SPELLINGS = """
   SELECT substr(c.text, m.start + 1, m.end - m.start) FROM kg_mentions m JOIN kg_chunks c ON c.id = m.chunk
-    WHERE m.entity = :entity AND m.origin <> 'link'
+    WHERE m.entity = :entity AND m.origin NOT IN ('link', 'import') -- of a chunk of rows, one is for all of its key
   UNION SELECT tail FROM kg_evidence WHERE tail_entity = :entity AND kind = 'triple'
   UNION SELECT head FROM kg_evidence WHERE head_entity = :entity AND head_key IS NOT NULL"""
 
