@@ -118,7 +118,7 @@ def test_time_and_memory_are_bounded(path: Path) -> None:
         began = time.monotonic()
         with pytest.raises(QueryError, match=r"took longer than 0\.2 seconds and was ended"):
             queries.run(endless.format(start="1", next="x + 1"), seconds=0.2)
-        assert time.monotonic() - began < 1
+        assert time.monotonic() - began < 3  # its process has to start, too
         with pytest.raises(QueryError, match="took more memory than it may"):
             queries.run(endless.format(start="'ab'", next="x || x"), seconds=5)
         # One function at work, which SQLite itself cannot be told to stop.

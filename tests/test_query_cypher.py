@@ -98,7 +98,7 @@ def test_limits(queries: CypherQueries) -> None:
     began = time.monotonic()
     with pytest.raises(QueryError, match="took longer than 1 second"):
         queries.run("UNWIND range(1, 3000) AS a UNWIND range(1, 3000) AS b UNWIND range(1, 3000) AS c RETURN count(*)")
-    assert time.monotonic() - began < 2
+    assert time.monotonic() - began < 4
     assert queries.run("RETURN 1 AS x").rows == ((1,),)
 
 
