@@ -13,6 +13,7 @@ import sys
 import time
 import urllib.request
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -98,18 +99,17 @@ def wide(path: Path) -> Path:
     return shelf.close()
 
 
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    folder = tmp_path_factory.mktemp("site")
-    files = [lighthouse(folder / "light.db"), wide(folder / "wide.db"), Shelf(folder / "empty.db").close()]
+@contextmanager
+def serving(*arguments: object) -> Iterator[str]:
+    """Datasette on a free port of this machine, with files and options, as long as it is needed; its address."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    command = [sys.executable, "-m", "datasette", "serve", *map(str, files), "-h", "127.0.0.1", "-p", str(port)]
+    command = [sys.executable, "-m", "datasette", "serve", *map(str, arguments), "-h", "127.0.0.1", "-p", str(port)]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     base = f"http://127.0.0.1:{port}"
     try:
-        for _ in range(200):
+        for _ in range(300):
             try:
                 urllib.request.urlopen(f"{base}/-/versions.json").close()
                 break
@@ -119,6 +119,14 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     finally:
         process.terminate()
         process.wait(timeout=10)
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    folder = tmp_path_factory.mktemp("site")
+    files = [lighthouse(folder / "light.db"), wide(folder / "wide.db"), Shelf(folder / "empty.db").close()]
+    with serving(*files) as base:
+        yield base
 
 
 @pytest.fixture(scope="module")

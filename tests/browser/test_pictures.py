@@ -8,10 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-import socket
-import subprocess
 import sys
-import time
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,7 +19,7 @@ import pytest
 pytest.importorskip("playwright.sync_api")
 sys.path[:0] = [str(Path(__file__).parent.parent), str(Path(__file__).parent)]
 from datasette_helpers import Shelf, lighthouse  # noqa: E402
-from test_pages import CONTRAST, browser  # noqa: E402, F401
+from test_pages import CONTRAST, browser, serving  # noqa: E402, F401
 
 pytestmark = pytest.mark.browser
 
@@ -62,24 +59,8 @@ def crowd(path: Path) -> Path:
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     folder = tmp_path_factory.mktemp("site")
     files = [lighthouse(folder / "light.db"), crowd(folder / "crowd.db")]
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    command = [sys.executable, "-m", "datasette", "serve", *map(str, files), "-h", "127.0.0.1", "-p", str(port)]
-    command += ["--setting", "sql_time_limit_ms", "10000"]
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    base = f"http://127.0.0.1:{port}"
-    try:
-        for _ in range(300):
-            try:
-                urllib.request.urlopen(f"{base}/-/versions.json").close()
-                break
-            except OSError:
-                time.sleep(0.1)
+    with serving(*files, "--setting", "sql_time_limit_ms", 10_000) as base:
         yield base
-    finally:
-        process.terminate()
-        process.wait(timeout=10)
 
 
 def visit(browser: Any, url: str, width: int = 1280, **options: Any) -> Any:

@@ -9,12 +9,8 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import socket
 import sqlite3
-import subprocess
 import sys
-import time
-import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -27,7 +23,7 @@ from datasette.app import Datasette  # noqa: E402
 from datasette_helpers import Shelf  # noqa: E402
 from review_data import review_kb  # noqa: E402
 from review_site import reviewers  # noqa: E402
-from test_pages import CONTRAST, browser  # noqa: E402, F401
+from test_pages import CONTRAST, browser, serving  # noqa: E402, F401
 
 pytestmark = pytest.mark.browser
 
@@ -84,25 +80,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def server(folder: Path) -> Iterator[str]:
     [(option, content)] = reviewers("rita", "ben").items()
     (folder / "site.json").write_text(json.dumps(content))
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    files = [str(folder / f"{name}.db") for name in (*NAMES, "wide")]
-    command = [sys.executable, "-m", "datasette", "serve", *files, "-h", "127.0.0.1", "-p", str(port)]
-    command += [f"--{option}", str(folder / "site.json"), "--secret", SECRET]
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    base = f"http://127.0.0.1:{port}"
-    try:
-        for _ in range(300):
-            try:
-                urllib.request.urlopen(f"{base}/-/versions.json").close()
-                break
-            except OSError:
-                time.sleep(0.1)
+    files = [folder / f"{name}.db" for name in (*NAMES, "wide")]
+    with serving(*files, f"--{option}", folder / "site.json", "--secret", SECRET) as base:
         yield base
-    finally:
-        process.terminate()
-        process.wait(timeout=10)
 
 
 def visit(browser: Any, server: str, name: str = "rita", **options: Any) -> Any:
