@@ -62,12 +62,13 @@ def contradictions(entity: str | None, database: Path, as_json: bool) -> None:
 def _entities(kb: KnowledgeBase, name: str) -> list[int]:
     from ..graph.entity import cards
     from ..graph.linker import nearest_names
+    from ..text.shortened import shortened
 
     found = [card.id for card in cards(kb.connection, name, 1)]
     if not found:
         near = nearest_names(kb.connection, name)
-        hint = f" Did you mean {' or '.join(map(printable, near))}?" if near else ""
-        raise click.ClickException(f"Nothing is called {printable(name)}.{hint}")
+        hint = f" Did you mean {' or '.join(map(shortened, near))}?" if near else ""
+        raise click.ClickException(f"Nothing is called {shortened(name)}.{hint}")
     return found
 
 

@@ -35,14 +35,14 @@ def entity(name: str, database: Path, limit: int, as_json: bool) -> None:
     """
     from ..graph.entity import cards
     from ..graph.linker import nearest_names
-    from ..routes.snippets import visible
+    from ..text.shortened import shortened
 
     with open_knowledge_base(database) as kb:
         found = cards(kb.connection, name, limit)
         near = [] if found else nearest_names(kb.connection, name)
     if not found:
-        hint = f" Did you mean {' or '.join(visible(other) for other in near)}?" if near else ""
-        raise click.ClickException(f"Nothing is called {visible(name)}.{hint}")
+        hint = f" Did you mean {' or '.join(map(shortened, near))}?" if near else ""
+        raise click.ClickException(f"Nothing is called {shortened(name)}.{hint}")
     if as_json:
         from .search import dump
 

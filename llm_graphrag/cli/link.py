@@ -86,15 +86,15 @@ def _names(texts: Sequence[str]) -> list[str]:
 def _check_types(kb: KnowledgeBase, types: Sequence[str]) -> None:
     if not types:
         return
-    from ..routes.snippets import visible
+    from ..text.shortened import listed, shortened
 
     there = [
         row[0] for row in kb.connection.execute("SELECT DISTINCT type FROM kg_entities WHERE type <> '' ORDER BY 1")
     ]
     for type_ in types:
         if type_ not in there:
-            known = f"Types here: {', '.join(map(visible, there))}." if there else "Nothing here has a type."
-            raise click.UsageError(f"Nothing is of the type {visible(type_)!r}. {known}")
+            known = f"Types here: {listed(there)}." if there else "Nothing here has a type."
+            raise click.UsageError(f"Nothing is of the type {shortened(type_)!r}. {known}")
 
 
 def _print_json(found: Linked, flat: bool) -> None:

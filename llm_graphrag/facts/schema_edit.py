@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import fields, replace
 from typing import Any
 
+from ..text.shortened import shortened
 from .template import FRONTMATTER_WORDS, AttributeType, EntityType, Relation, Template, TemplateError, folded
 from .template_file import read_template, to_toml
 
@@ -154,7 +155,7 @@ def _found(template: Template, kind: str, name: str) -> Type:
     found = find(template, kind, name)
     if found is None:
         known = ", ".join(item.name for item in _types(template, kind)) or "none"
-        raise TemplateError(f"The schema has no {_words(kind)} {name!r}. It has: {known}.")
+        raise TemplateError(f"The schema has no {_words(kind)} {shortened(name)!r}. It has: {known}.")
     return found
 
 

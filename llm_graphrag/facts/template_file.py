@@ -26,6 +26,7 @@ from llm_graphrag.facts.template import (
     TemplateError,
     folded,
 )
+from llm_graphrag.text.shortened import shortened
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -205,7 +206,7 @@ class _Reader:
         for word in self.words(table, name, key, entry):
             if folded(word) not in self.types:
                 known = ", ".join(dict.fromkeys(self.types.values()))
-                self.fail(table, name, f"{key} names {word!r}, which is not in [entity_types]: {known}.")
+                self.fail(table, name, f"{key} names {shortened(word)!r}, which is not in [entity_types]: {known}.")
             resolved.append(self.types[folded(word)])
         return tuple(dict.fromkeys(resolved))
 

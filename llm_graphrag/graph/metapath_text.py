@@ -13,13 +13,12 @@ import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from ..text.normalise import clean_name, fold_identifier
+from ..text.normalise import fold_identifier
+from ..text.shortened import listed, shortened
 
 __all__ = ["Metapath", "Relation", "known", "known_relations", "parse", "resolved", "written"]
 
 MAX_STEPS = 12
-MOST = 20  # relations listed where none is like the one asked for
-LONGEST = 100  # letters of a name in a message
 SPECIAL = frozenset('/|^*"\\')
 
 # The relations of the file, one index look-up each.
@@ -59,7 +58,7 @@ Relation(name='written_by', forward=True)), (Relation(name=None, forward=True),)
     elif all(isinstance(step, str) for step in metapath):
         steps = list(metapath)
     else:
-        raise TypeError(f"A metapath is a text or a list of texts, not {metapath!r}.")
+        raise TypeError(f"A metapath is a text or a list of texts, not {shortened(repr(metapath))}.")
     if not steps:
         raise ValueError("The metapath is empty. Give steps such as: directed_by/^starred_actors")
     if len(steps) > MAX_STEPS:
@@ -92,7 +91,7 @@ def _split(text: str, at: str) -> Iterator[str]:
         escaped = quoted and letter == "\\" and not escaped
         piece += letter
     if quoted:
-        raise ValueError(f"A quotation mark in the metapath {text!r} is not closed.")
+        raise ValueError(f"A quotation mark in the metapath {shortened(text)!r} is not closed.")
     yield piece
 
 
@@ -107,9 +106,9 @@ def _relation(part: str, step: str) -> Relation:
     if name.startswith('"') and name.endswith('"') and len(name) > 1:
         name = name[1:-1].replace('\\"', '"').replace("\\\\", "\\")
     elif set(name) & SPECIAL - {"/", "\\"}:
-        raise ValueError(f"{name!r} in the metapath holds a special letter: write it in double quotes.")
+        raise ValueError(f"{shortened(name)!r} in the metapath holds a special letter: write it in double quotes.")
     if not name.strip():
-        raise ValueError(f"A step of the metapath is empty: {step!r}. Give a relation, ^relation or *.")
+        raise ValueError(f"A step of the metapath is empty: {shortened(step)!r}. Give a relation, ^relation or *.")
     return Relation(name, forward)
 
 
@@ -147,12 +146,11 @@ def known(connection: sqlite3.Connection, names: Sequence[str]) -> list[str]:
 
 def _unknown(name: str, there: Sequence[str], folded: Mapping[str, str]) -> str:
     """What is said of a relation that is not there."""
-    said = f"There is no relation {name[:LONGEST]!r} in this file."
+    said = f"There is no relation {shortened(name)!r} in this file."
     near = [folded[key] for key in difflib.get_close_matches(_folded(name), folded, n=3, cutoff=0.5)]
     if near:
-        return f"{said} Did you mean {' or '.join(map(clean_name, near))}?"
-    more = ", …" if len(there) > MOST else ""
-    return f"{said} It has: {', '.join(map(clean_name, there[:MOST]))}{more}." if there else said
+        return f"{said} Did you mean {' or '.join(map(shortened, near))}?"
+    return f"{said} It has: {listed(there)}." if there else said
 
 
 def _folded(name: str) -> str:

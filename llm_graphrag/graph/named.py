@@ -12,6 +12,7 @@ import re
 import sqlite3
 
 from ..text.normalise import clean_name, name_key
+from ..text.shortened import shortened
 from .hops import Node
 from .linker import nearest_names
 from .verbalize import shown
@@ -65,6 +66,6 @@ def meant(connection: sqlite3.Connection, name: str) -> Node:
         near = nearest_names(connection, name, 3) if name.strip() else []
         hint = f" Did you mean {' or '.join(map(shown, near))}?" if near else ""
         raise ValueError(f"Nothing is called {shown(name)}.{hint}")
-    listed = ", ".join(f"{shown(node.name)} ({node.type or 'no type'}) #{node.id}" for node in found[:MOST])
+    listed = ", ".join(f"{shown(node.name)} ({shortened(node.type) or 'no type'}) #{node.id}" for node in found[:MOST])
     more = f" and {len(found) - MOST} more" if len(found) > MOST else ""
     raise ValueError(f"{shown(name)} may be any of {listed}{more}. Say which by its number, such as '#{found[0].id}'.")

@@ -14,6 +14,7 @@ from typing import Any
 from ..facts import schema_edit
 from ..facts.template import Template, folded
 from ..store import schema
+from ..text.shortened import shortened
 
 __all__ = ["Change", "ReviewError", "approve", "has_actor", "map_to", "take_back"]
 
@@ -84,7 +85,7 @@ def _no_target(connection: sqlite3.Connection, template: Template, kind: str, to
             f"The {_words(kind)} {to} is retired since version {row['retired_in']} of the schema. "
             f"Bring it back first: llm graphrag schema add {kind} {to}"
         )
-    return f"The schema has no {_words(kind)} {to!r}. It has: {known}."
+    return f"The schema has no {_words(kind)} {shortened(to)!r}. It has: {known}."
 
 
 def take_back(

@@ -12,6 +12,7 @@ from ..store.entities import Names
 from ..store.merges import APPROVED, REJECTED, SUGGESTED, UNDONE
 from ..store.settle import Settlement
 from ..text.normalise import name_key
+from ..text.shortened import shortened
 from .proposals import ReviewError, StaleError
 
 KIND = "merge"  # in the log of decisions
@@ -136,10 +137,11 @@ def by_hand(
 
 def called(connection: sqlite3.Connection, name: str, type_: str | None) -> sqlite3.Row:
     rows = merges.called(connection, name_key(name), type_)
+    short = shortened(name)
     if not rows:
-        of = "" if type_ is None else f" of type {type_!r}" if type_ else " without a type"
-        raise ReviewError(f"There is no entity {name!r}{of}. Find its name with: llm graphrag entity {name!r}")
+        of = "" if type_ is None else f" of type {shortened(type_)!r}" if type_ else " without a type"
+        raise ReviewError(f"There is no entity {short!r}{of}. Find its name with: llm graphrag entity {short!r}")
     if len(rows) > 1:
-        found = ", ".join(f"{row['name']!r} of type {row['type']!r}" for row in rows)
-        raise ReviewError(f"{name!r} is several entities: {found}. Say of which type you mean.")
+        found = ", ".join(f"{shortened(row['name'])!r} of type {shortened(row['type'])!r}" for row in rows)
+        raise ReviewError(f"{short!r} is several entities: {found}. Say of which type you mean.")
     return rows[0]

@@ -18,6 +18,7 @@ from ..graph.mentions import find_mentions
 from ..graph.view import count_chunks
 from ..plugins import reranker
 from ..text.fts import advanced_query
+from ..text.shortened import shortened
 from .fusion import fuse
 from .hits import Hit, Hits, Part, Plan, Proposal, Proposals
 from .involved import involved
@@ -96,7 +97,8 @@ def search(
     if routes and plan.match is not None:
         raise ValueError("An advanced query says itself what is to be found; leave --route out.")
     ranked = rank(connection, plan, k, routes)
-    unknown_note = (f"No type, relation or attribute is called {', '.join(map(repr, unknown))}.",) if unknown else ()
+    called = ", ".join(repr(shortened(name)) for name in unknown)
+    unknown_note = (f"No type, relation or attribute is called {called}.",) if unknown else ()
     return Hits(show(connection, plan, ranked, k, routes), (*unknown_note, *ranked.notes))
 
 
