@@ -163,6 +163,27 @@ def test_the_command_follows_what_a_question_asks_for(kb: KnowledgeBase) -> None
     assert (found["metapath"], found["found"]) == ("^directed_by", 2)
 
 
+def test_a_step_that_no_word_names_is_followed_and_named(kb: KnowledgeBase) -> None:
+    asked = ["Ana Lund", "--question", "which actors starred in Ana Lund's movies"]
+    done = follow(kb, *asked)
+    assert done.exit_code == 0, done.output
+    assert done.stdout.startswith("^directed_by/starred_actors  (else ")
+    assert "Mira Vance" in done.stdout
+    assert done.stderr == "Not sure of ^directed_by: no word of the question speaks of it.\n"
+    assert json.loads(follow(kb, *asked, "--json").stdout)["unsure"] == ["^directed_by"]
+    sure = json.loads(follow(kb, "Ana Lund", "--question", "what did she direct", "--json").stdout)
+    assert sure["unsure"] == []
+    assert "unsure" not in json.loads(follow(kb, "Ana Lund", "^directed_by", "--json").stdout)
+
+
+def test_a_type_that_is_asked_for_is_enough_to_go_by(kb: KnowledgeBase, tmp_path: Path) -> None:
+    (tmp_path / "typed.csv").write_text("head,relation,tail,head_type\nNight Bus,made_by,Ida Roe,movie\n", "utf-8")
+    kb.import_graph([tmp_path / "typed.csv"])
+    done = follow(kb, "Ida Roe", "--question", "Which movies are there of Ida Roe?")
+    assert done.exit_code == 0, done.output
+    assert "Ida Roe ←made by— Night Bus" in done.stdout and "Not sure of ^made_by" in done.stderr
+
+
 def test_the_command_does_not_guess_wildly(kb: KnowledgeBase) -> None:
     done = follow(kb, "Drama", "--question", "How tall is Drama?")
     assert done.exit_code == 1

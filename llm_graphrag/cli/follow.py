@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,8 +11,12 @@ import click
 from .options import database_option, errors_in_one_line, json_option, open_knowledge_base
 
 if TYPE_CHECKING:
-    from ..graph.metapath import Followed
+    from ..graph.metapath import Followed, Relation
+    from ..graph.relations import Guess
     from ..knowledge_base import KnowledgeBase
+
+
+LONGEST = 240  # letters of a metapath on a line
 
 
 @click.command()
@@ -45,7 +50,8 @@ def follow(
 
     With --question the steps, one or two, are chosen by the words of a question
     among the relations that there are, without a model; they are shown, with the
-    next best. English questions are understood best.
+    next best, and a step of which no word speaks is named. English questions are
+    understood best.
 
     \b
     Examples:
@@ -54,34 +60,42 @@ def follow(
       llm graphrag follow "Night Train" directed_by/born_in --prefixes --json
       llm graphrag follow "Lena Holt" --question "Who starred in the films directed by Lena Holt?"
     """
+    from ..graph.metapath import written
+
     if (metapath is None) == (question is None):
         raise click.UsageError("Give a METAPATH, such as directed_by/born_in, or a --question, and not both.")
     with open_knowledge_base(database) as kb:
-        steps = metapath if metapath is not None else _asked_for(kb, name, question or "", quiet=as_json)
+        guess = _asked_for(kb, name, question, quiet=as_json) if question is not None else None
+        steps = written(guess.metapath) if guess is not None else metapath or ""
         found = kb.follow(name, steps, simple=simple, prefixes=prefixes, walks=limit or None, each=1)
     if as_json:
-        _print_json(found, limit)
+        _print_json(found, limit, guess.unasked if guess is not None else None)
     else:
         _print(found, limit)
 
 
-def _asked_for(kb: KnowledgeBase, name: str, question: str, quiet: bool) -> str:
-    """The metapath that a question asks for most probably; it is shown, with those that come next."""
+def _asked_for(kb: KnowledgeBase, name: str, question: str, quiet: bool) -> Guess:
+    """What a question asks for most probably; it is shown, with those that come next, and what is not sure about it."""
     from ..graph.metapath import written
-    from ..routes.snippets import visible
+    from ..text.shortened import listed, shortened
 
     guesses = kb.relations_asked_for(name, question)
     said = [written(guess.metapath) for guess in guesses]
-    if not guesses or not guesses[0].asked:
-        there = f" From there lead: {visible(', '.join(said))}." if said else " It is in no triple."
-        raise ValueError(f"The question speaks of no relation that {visible(name)} has.{there} Give a METAPATH.")
+    told = next((n for n, guess in enumerate(guesses) if guess.told), None)
+    if told is None:
+        there = f" From there lead: {listed(said)}." if said else " It is in no triple."
+        raise ValueError(f"The question speaks of no relation that {shortened(name)} has.{there} Give a METAPATH.")
+    guess, others = guesses[told], said[:told] + said[told + 1 :]
     if not quiet:
-        others = f"  (else {visible(', '.join(said[1:3]))})" if said[1:] else ""
-        click.echo(click.style(f"{visible(said[0])}{others}", dim=True))
-    return said[0]
+        next_best = f"  (else {listed(others[:2])})" if others else ""
+        click.echo(click.style(f"{shortened(said[told], LONGEST)}{next_best}", dim=True))
+    if guess.unasked:
+        unsure = listed([written(((step,),)) for step in guess.unasked])
+        click.echo(f"Not sure of {unsure}: no word of the question speaks of it.", err=True)
+    return guess
 
 
-def _print_json(found: Followed, limit: int) -> None:
+def _print_json(found: Followed, limit: int, unsure: Sequence[Relation] | None) -> None:
     from ..graph.metapath import written
     from .path_printer import as_dict, entity_dict
     from .search import dump
@@ -89,6 +103,7 @@ def _print_json(found: Followed, limit: int) -> None:
     ends = [{"steps": end.steps, "walks": end.walks, **entity_dict(end.node)} for end in found.ends[: limit or None]]
     value = {
         "metapath": written(found.metapath),
+        **({} if unsure is None else {"unsure": [written(((step,),)) for step in unsure]}),
         "found": len(found.ends),
         "ends": ends,
         "walks": [as_dict(walk) for walk in found.walks],
@@ -99,11 +114,11 @@ def _print_json(found: Followed, limit: int) -> None:
 
 def _print(found: Followed, limit: int) -> None:
     from ..graph.metapath import written
-    from ..routes.snippets import visible
+    from ..text.shortened import shortened
     from .path_printer import print_path
 
     if not found.ends:
-        click.echo(f"{visible(written(found.metapath))} leads nowhere from there.")
+        click.echo(f"{shortened(written(found.metapath), LONGEST)} leads nowhere from there.")
     shown = found.ends[: limit or None]
     for number, (end, walk) in enumerate(zip(shown, found.walks, strict=True), 1):
         if number == 1 or end.steps != shown[number - 2].steps:
@@ -118,7 +133,7 @@ def _print(found: Followed, limit: int) -> None:
 def _heading(found: Followed, steps: int) -> None:
     """What the ends below are of, where the metapath is shown with its beginnings."""
     from ..graph.metapath import written
-    from ..routes.snippets import visible
+    from ..text.shortened import shortened
 
     if len({end.steps for end in found.ends}) > 1:
-        click.echo(f"{visible(written(found.metapath[:steps]))}:")
+        click.echo(f"{shortened(written(found.metapath[:steps]), LONGEST)}:")

@@ -55,7 +55,13 @@ class Guess:
 
     steps: tuple[Relation, ...]
     score: float
-    asked: bool  # whether words of the question speak of every step
+    unasked: tuple[Relation, ...] = ()  # steps of which no word of the question speaks
+    told: bool = True  # whether any word speaks of a step, or of what stands at the end
+
+    @property
+    def asked(self) -> bool:
+        """Whether words of the question speak of every step."""
+        return not self.unasked
 
     @property
     def metapath(self) -> Metapath:
@@ -96,17 +102,16 @@ def _weighed(way: tuple[Relation, ...], asked: Question, readings: Mapping[Relat
     read = [readings[step] for step in way]
     last = read[-1]
     spoken = [[likeness(word, step.words) for step in read] for word in asked.words]
-    score = sum(
-        max(*values, END_WORDS * likeness(word, last.ends)) for word, values in zip(asked.words, spoken, strict=True)
-    )
+    ends = [likeness(word, last.ends) for word in asked.words]
+    score = sum(max(*values, END_WORDS * end) for values, end in zip(spoken, ends, strict=True))
     right_kind = bool(asked.kind) and last.kind == asked.kind
-    unasked = False
-    for n in range(len(way)):
+    unasked = []
+    for n, step in enumerate(way):
         most = max((values[n] for values in spoken), default=0.0)
         if n == len(way) - 1 and right_kind and asked.kind != "person":
             most = max(most, SUPPORT)  # "when" speaks of the only date there is
         if most < SUPPORT:
-            unasked = True
+            unasked.append(step)
             score -= UNASKED * (1 - most)
     score -= BACKWARDS * sum(not step.forward for step in way)
     if right_kind:
@@ -128,7 +133,8 @@ def _weighed(way: tuple[Relation, ...], asked: Question, readings: Mapping[Relat
             score += NEXT if spoken[nearest][0] > spoken[nearest][1] else -NEXT
     elif asked.others:
         score -= OTHERS_LEFT
-    return Guess(way, round(score, 6), not unasked)
+    told = len(unasked) < len(way) or max(ends, default=0.0) >= SUPPORT
+    return Guess(way, round(score, 6), tuple(unasked), told)
 
 
 def _around(connection: sqlite3.Connection, entity: int, hops: int) -> _Around:
