@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from llm_graphrag.answer.brackets import CITATION, disarmed, read
 from llm_graphrag.answer.citations import Sentence, Source, Support, Verifier, printed
+from llm_graphrag.answer.facts import Fact
 from llm_graphrag.answer.plain import lines, without_invisible
 from llm_graphrag.answer.prompt import SYSTEM, user_prompt
 from llm_graphrag.answer.reply import EMPTY, LONGEST_REPLY, NO_ANSWER, NOT_HELD, NOTHING_HOLDS, Said, Speech
@@ -399,3 +400,13 @@ def test_a_thousand_answers_print_only_citations_that_hold() -> None:
         assert re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u202a-\u202e\ud800-\udfff]", text) is None, (number, reply)
         assert (result.verdict == "abstained") == (text == "") == (not supports)
         assert text == ("" if result.verdict == "abstained" else shown(reply))
+
+
+def test_of_rows_that_say_as_much_the_one_that_states_a_fact_is_cited() -> None:
+    text = "Ada,likes,Tea\nBen,likes,Tea\n#3,likes,Cocoa\n"
+    source = Source(1, 5, 1, "likes.csv", "", "", 7, text, 0, len(text), 1.0, "h", rows=True)
+    fact = Fact("triple", "Ben", "likes", "Tea", "Ben,likes,Tea", "likes.csv", 8, 1, 5, 14, 27)
+    for facts, line in (((), 7), ((fact,), 8)):
+        sentence = Verifier([source], "What is liked?", facts=facts).sentence("", "Tea [1].")
+        assert sentence is not None
+        assert (sentence.citations[0].line, sentence.citations[0].quote.endswith("likes,Tea")) == (line, True)

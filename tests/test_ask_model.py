@@ -659,3 +659,42 @@ def test_a_stale_note_is_said_to_be(filled: Run, vault: Vault, scripted: Scripte
     result = filled("ask", QUESTION, "-m", "scripted")
     assert "vault/clock.md:3  Harbour clock  (changed on disk since it was read)" in result.stdout
     assert result.stderr.startswith("No longer as it was read: vault/clock.md.")
+
+
+# -- of a graph --------------------------------------------------------------------------------------------------
+
+FILMS = [
+    "head,relation,tail",
+    "Alien Dawn,directed_by,Mia Roe",
+    "Speed Boat,directed_by,Jan Bont",
+    "Speed Boat,starred_actors,Kay Reeves",
+    "Twister Bay,directed_by,Jan Bont",
+    "Twister Bay,starred_actors,Helen Hunter",
+    "Cast Ashore,starred_actors,Helen Hunter",
+    "Cast Ashore,release_year,2000",
+]
+
+
+@pytest.mark.parametrize(("question", "reply", "lines"), [
+    ("Who directed Twister Bay?", "Jan Bont directed Twister Bay [1].", [5]),
+    ("Who directed Twister Bay?", "Jan Bont [1].", [5]),
+    ("Who directed Speed Boat?", "Jan Bont [1].", [3]),
+    ("Who starred in Cast Ashore, and when?", "Helen Hunter starred [1]. It came out in 2000 [1].", [7, 8]),
+    ("Who starred in what Jan Bont directed?", "Kay Reeves starred in Speed Boat [1].", [4]),
+])  # fmt: skip
+def test_a_citation_of_a_graph_is_the_row_that_states_it(
+    kb: KnowledgeBase, tmp_path: Path, scripted: Scripted, question: str, reply: str, lines: list[int],  # noqa: F811
+    llm_user: Path,  # noqa: F811
+) -> None:  # fmt: skip
+    (llm_user / "logs-off").touch()
+    (tmp_path / "films.csv").write_text("\n".join(FILMS) + "\n", "utf-8")
+    kb.import_graph([tmp_path / "films.csv"])
+    scripted(reply)
+    with Ledger.open(kb.path) as ledger:
+        answer = kb.ask(question, caller=Caller("scripted", ledger))
+    assert answer.verdict == "answered"
+    cited = [support for sentence in answer.sentences for support in sentence.citations]
+    assert [support.line for support in cited] == lines
+    assert [support.quote for support in cited] == [FILMS[line - 1] for line in lines]
+    assert answer.citations[0].line in lines
+    assert rows(kb, "SELECT line FROM kg_citations") == [(answer.citations[0].line,)]

@@ -125,7 +125,9 @@ def test_json_lines(kb: KnowledgeBase, tmp_path: Path) -> None:
     text = "\n".join(json.dumps(line) for line in lines) + "\n{not json\n[1, 2]\n"
     done = bring(kb, written(tmp_path, "facts.jsonl", text))
     assert triples(kb) == {("Ada", "person", "knows", "Ben", ""), ("Ben", "", "likes", "Tea", "")}
-    assert attributes(kb) == {("Tea", "colour", "green\nor black?")}
+    assert attributes(kb) == {("Tea", "colour", "green\nor black\ufffd")}
+    [warning] = done.warnings
+    assert warning.message == "1 half character without the other half (a lone surrogate); U+FFFD stands there"
     assert [(remark.line, remark.message.split(":")[0]) for remark in done.skipped] == [
         (4, "it is no JSON"),
         (5, "it is neither a JSON object nor a list of head, relation and tail"),
@@ -141,13 +143,13 @@ def test_nodes_say_what_ids_stand_for(kb: KnowledgeBase, tmp_path: Path) -> None
     edges = written(tmp_path, "edges.csv", "source,type,target\np1,knows,p2\np2,knows,p3\nBen,knows,p1\n")
     bring(kb, edges, nodes=(nodes,))
     assert triples(kb) == {
-        ("Ada Lovelace", "person", "knows", "John Smith (p2)", "person"),
-        ("John Smith (p2)", "person", "knows", "John Smith (p3)", "person"),
+        ("Ada Lovelace", "person", "knows", "John Smith", "person"),
+        ("John Smith", "person", "knows", "John Smith (2)", "person"),
         ("Ben", "", "knows", "Ada Lovelace", "person"),
     }
     assert attributes(kb) == {
         ("Ada Lovelace", "id", "p1"), ("Ada Lovelace", "born", "1815"), ("Ada Lovelace", "also_a", "writer"),
-        ("John Smith (p2)", "id", "p2"), ("John Smith (p3)", "id", "p3"),
+        ("John Smith", "id", "p2"), ("John Smith (2)", "id", "p3"),
     }  # fmt: skip
     aliases = kb.connection.execute(
         """SELECT a.name FROM kg_aliases a JOIN kg_entities e ON e.id = a.entity
@@ -543,3 +545,5 @@ def test_search_gives_the_line_of_the_row_that_it_shows(tmp_path: Path) -> None:
         shown = "".join(text for text, _ in hit.snippet)
         lines = (tmp_path / "hub.tsv").read_text("utf-8").split("\n")
         assert " ".join(lines[hit.line - 1].split()) == shown.strip("… ")
+        (citation,) = kb.ask("which leaf does leaf 17 like", k=1).citations
+        assert (citation.line, citation.quote) == (hit.line, lines[hit.line - 1])

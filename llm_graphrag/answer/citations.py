@@ -3,9 +3,11 @@
 A model's citation is a claim like any other, so it is checked before it is shown. A
 number must exist, and the passage must share something with the sentence: a content
 word, a name or a number. Each citation that is left gets the sentence of its passage
-that shares most, verbatim. A sentence is unsupported if no citation is left; and also if
-it has a number or a full name that stands in none of the passages it cites, or if these
-say nothing of what it adds to the question, for by the question's words they were found.
+that shares most, verbatim. In the table of a graph that is a row; of rows that share as
+much, one that has words of the question, then one of the facts that the model was shown.
+A sentence is unsupported if no citation is left; and also if it has a number or a full
+name that stands in none of the passages it cites, or if these say nothing of what it adds
+to the question, for by the question's words they were found.
 
 This finds invented numbers, names and references. It does not find every wrong
 statement: a sentence may turn round what its passage says in the passage's own words.
@@ -18,12 +20,16 @@ import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from ..text.cjk import has_cjk
-from ..text.sentences import sentence_spans
+from ..text.sentences import row_spans, sentence_spans
 from .brackets import CITATION, UNFINISHED, pieces, read, without
 from .plain import lines
 from .substance import keys, unknown_names, unknown_numbers
+
+if TYPE_CHECKING:
+    from .facts import Fact
 
 __all__ = ["UNSUPPORTED", "Removed", "Sentence", "Source", "Support", "Verifier", "printed"]
 
@@ -52,6 +58,7 @@ class Source:
     end: int
     score: float
     content_hash: str
+    rows: bool = False  # every line says something of its own
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,14 +104,16 @@ def printed(sentence: Sentence) -> str:
 class _Indexed:
     """A source with the keys of what is shown of it, found when they are first needed."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: Source, facts: Collection[tuple[int, int]]) -> None:
         self.source = source
+        self.facts = facts  # where facts are stated in it
         self.label = f"{source.title}\n{source.heading}"
 
     @cached_property
     def spans(self) -> list[tuple[int, int, dict[str, float]]]:
         text, start = self.source.text, self.source.start
-        return [(start + a, start + b, keys(text[start + a : start + b])) for a, b in sentence_spans(self.shown)]
+        found = row_spans(self.shown) if self.source.rows else sentence_spans(self.shown)
+        return [(start + a, start + b, keys(text[start + a : start + b])) for a, b in found]
 
     @property
     def shown(self) -> str:
@@ -119,12 +128,15 @@ class _Indexed:
 
         def value(span: tuple[int, int, dict[str, float]]) -> float:
             shared = sum(v * (1 if key in asked else 2) for key, v in said.items() if key in span[2])
-            return shared * (0.5 if self.source.text.startswith("#", span[0]) else 1.0)
+            return shared * (0.5 if not self.source.rows and self.source.text.startswith("#", span[0]) else 1.0)
+
+        def order(span: tuple[int, int, dict[str, float]]) -> tuple[float, float, bool]:
+            """If only the title has what is said, what answers the question decides."""
+            answers = sum(v for key, v in asked.items() if key in span[2])
+            return value(span), answers, span[:2] in self.facts
 
         spans = self.spans or [(self.source.start, self.source.end, {})]
-        span = max(spans, key=value)
-        if not value(span):  # only the title has it: then what answers the question
-            span = max(spans, key=lambda other: sum(v for key, v in asked.items() if key in other[2]))
+        span = max(spans, key=order)
         start, end, _ = span
         line = self.source.line + self.source.text.count("\n", 0, start)
         quote = self.source.text[start:end]
@@ -134,13 +146,21 @@ class _Indexed:
 class Verifier:
     """Checks the sentences of one answer.
 
+    ``facts`` are those that the model was shown.
     ``stands`` says whether a quote still is what is stored; one that is not loses its citation.
     """
 
     def __init__(
-        self, sources: Sequence[Source], question: str, stands: Callable[[Support], bool] = lambda support: True
+        self,
+        sources: Sequence[Source],
+        question: str,
+        stands: Callable[[Support], bool] = lambda support: True,
+        facts: Iterable[Fact] = (),
     ) -> None:
-        self._sources = {source.number: _Indexed(source) for source in sources}
+        stated: dict[int | None, set[tuple[int, int]]] = {}
+        for fact in facts:
+            stated.setdefault(fact.number, set()).add((fact.start, fact.end))
+        self._sources = {source.number: _Indexed(source, stated.get(source.number, ())) for source in sources}
         self._question = question
         self._asked = keys(question)
         self._stands = stands

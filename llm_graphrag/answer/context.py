@@ -21,7 +21,7 @@ __all__ = ["BUDGET", "Context", "Passage", "build"]
 BUDGET = 4_000  # tokens
 
 CHUNKS = """
-    SELECT c.id, c.seq, c.tokens, c.text, c.content_hash, d.kind = 'import'
+    SELECT c.id, c.seq, c.tokens, c.text, c.content_hash, c.line, d.kind = 'import'
     FROM json_each(:chunks) f CROSS JOIN kg_chunks c ON c.id = f.value CROSS JOIN kg_documents d ON d.id = c.document
 """
 
@@ -33,11 +33,13 @@ class Passage:
     number: int
     hit: Hit
     text: str
+    first: int  # line of the chunk in the document, 1-based
     start: int  # of the quote, in code points of the chunk
     end: int
     quote: str
-    line: int  # 1-based, of the quote in the document
+    line: int  # of the quote in the document
     content_hash: str  # of the chunk
+    rows: bool  # every line says something of its own: of an imported graph
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +70,7 @@ def build(connection: sqlite3.Connection, hits: Sequence[Hit], terms: Sequence[T
 
 
 def _passage(number: int, hit: Hit, row: sqlite3.Row, terms: Sequence[Term]) -> Passage:
-    _, _, _, text, content_hash, rows = row
+    _, _, _, text, content_hash, first, rows = row
     start, end = best_sentence(text, terms, bool(rows))
-    line = hit.line + text.count("\n", 0, start)
-    return Passage(number, hit, text, start, end, text[start:end], line, content_hash)
+    line = first + text.count("\n", 0, start)
+    return Passage(number, hit, text, first, start, end, text[start:end], line, content_hash, bool(rows))

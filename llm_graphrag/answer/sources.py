@@ -23,7 +23,7 @@ FACT_TOKENS = 800  # on top of the passages
 OVERHEAD = 24  # tokens around a sentence: fences and place
 
 PLACES = """
-    SELECT c.id, c.document, d.uri, d.title, c.heading, c.line, c.text, c.content_hash
+    SELECT c.id, c.document, d.uri, d.title, c.heading, c.line, c.text, c.content_hash, d.kind = 'import'
     FROM json_each(:chunks) f
     CROSS JOIN kg_chunks c ON c.id = f.value
     CROSS JOIN kg_documents d ON d.id = c.document
@@ -64,13 +64,13 @@ def _shown(passage: Passage, tokens: int, budget: int) -> Source:
         end = start + room
     hit = passage.hit
     return Source(
-        passage.number, hit.chunk, hit.document, hit.uri, hit.title, hit.heading, hit.line, passage.text, start, end,
-        hit.score, passage.content_hash,
+        passage.number, hit.chunk, hit.document, hit.uri, hit.title, hit.heading, passage.first, passage.text,
+        start, end, hit.score, passage.content_hash, passage.rows,
     )  # fmt: skip
 
 
 def _sentence(number: int, row: sqlite3.Row, fact: Fact) -> Source:
-    chunk, document, uri, title, heading, line, text, content_hash = row
+    chunk, document, uri, title, heading, line, text, content_hash, rows = row
     return Source(
-        number, chunk, document, uri, title, heading, line, text, fact.start, fact.end, 0.0, content_hash
+        number, chunk, document, uri, title, heading, line, text, fact.start, fact.end, 0.0, content_hash, bool(rows)
     )  # fmt: skip

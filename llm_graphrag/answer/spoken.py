@@ -71,7 +71,7 @@ def speak(
         refuse_stale((source.uri, late.get(source.document)) for source in sources)
     prompt = user_prompt(sources, facts, shown.question)
     trace = {"model": caller.model_id, "prompt": _digest(SYSTEM, prompt), "sources": [_place(s) for s in sources]}
-    speech = Speech(Verifier(sources, shown.question, _stands_in(connection)), on_text)
+    speech = Speech(Verifier(sources, shown.question, _stands_in(connection), facts), on_text)
     feed = speech.feed if on_text is not None else None
     try:
         reply = caller.call("answer", SYSTEM, prompt, max_output=MAX_OUTPUT, on_text=feed)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from ..text.sentences import sentence_spans
+from ..text.sentences import row_spans, sentence_spans
 from .hits import Term
 from .words import places, rate
 
@@ -25,7 +25,6 @@ _STEERING = re.compile(
 _SPACE = re.compile(r"\s+")
 _HEADING = re.compile(r"#{1,6}\s")
 _ALNUM = re.compile(r"\w")
-_ROW = re.compile(r"[^\n]*\S[^\n]*")
 
 
 def visible(text: str) -> str:
@@ -42,7 +41,7 @@ def best_sentence(text: str, terms: Sequence[Term], rows: bool = False) -> tuple
 
     In a text of rows every line is a sentence.
     """
-    found = [match.span() for match in _ROW.finditer(text)] if rows else sentence_spans(text)
+    found = row_spans(text) if rows else sentence_spans(text)
     spans = found or [(0, len(text))]
 
     def value(span: tuple[int, int]) -> tuple[float, bool]:

@@ -16,7 +16,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 
-__all__ = ["sentence_around", "sentence_spans"]
+__all__ = ["row_spans", "sentence_around", "sentence_spans"]
 
 Span = tuple[int, int]
 
@@ -32,6 +32,7 @@ _STOP = re.compile(
     r"(?P<latin>[.!?…]+)(?P<close>[\"'”’»)\]*_]*)(?=\s)|[。！？｡]+[」』”’）)]*|[؟۔।॥]+(?=\s)", re.UNICODE
 )
 _GAP = re.compile(r"\s")
+_ROW = re.compile(r"[^\n]*\S[^\n]*")
 _AFTER = re.compile(r"\s*[\"'“‘«(\[*_]*(\S?)")
 _WORD_BEFORE = re.compile(r"[^\s(\[\"“‘*]*$")
 
@@ -134,6 +135,15 @@ def _trimmed(text: str, start: int, end: int) -> Span | None:
         return None
     start += len(piece) - len(piece.lstrip())
     return start, start + len(kept)
+
+
+def row_spans(text: str) -> list[Span]:
+    """Return the spans of the lines that hold something: of a table, whose every line is a statement.
+
+    >>> row_spans("a,knows,b\\n\\nb,knows,c\\n")
+    [(0, 9), (11, 20)]
+    """
+    return [match.span() for match in _ROW.finditer(text)]
 
 
 def sentence_spans(text: str) -> list[Span]:
