@@ -136,7 +136,7 @@ def test_pieces_cover_the_text_and_an_edit_moves_few(lines: list[str], at: int) 
         for line in lines:
             spans.append((start, start + len(line)))
             start += len(line) + 1
-        found = pieces(text, spans, [()] * len(spans))
+        found = list(pieces(text, [(*span, ()) for span in spans]))
         assert "".join(text[p.start : p.end] for p in found) == (text if found else "")
         assert all(p.end - p.start <= cutting.MAX_ROW + cutting.MAX_CHARACTERS for p in found)
         assert [p.line for p in found] == [text.count("\n", 0, p.start) + 1 for p in found]

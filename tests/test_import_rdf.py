@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
+from conftest import Run
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 pytest.importorskip("rdflib")
 
 from llm_graphrag.knowledge_base import KnowledgeBase
+from llm_graphrag.share.imports import ntriples
+from llm_graphrag.share.imports.ntriples import LineParser, Triple
 from llm_graphrag.share.imports.options import ImportOptions
 from llm_graphrag.share.imports.run import GraphImport
 from llm_graphrag.share.imports.vocabulary import Vocabulary
@@ -126,8 +132,8 @@ def test_things_of_one_name_are_told_apart(kb: KnowledgeBase, tmp_path: Path) ->
     )
     bring(kb, tmp_path / "g.nt", text)
     assert rows(kb, "SELECT head, relation, tail FROM kg_facts WHERE kind = 'triple' ORDER BY 1") == [
-        ("paris <http://a.org/paris>", "in", "france"),
-        ("paris <http://b.org/paris>", "in", "texas"),
+        ("paris", "in", "france"),
+        ("paris (2)", "in", "texas"),
         ("x", "other_org_in", "texas"),
     ]
 
@@ -189,3 +195,50 @@ def test_vocabulary_gives_one_identifier_to_one_iri() -> None:
     assert found == ["works_for", "b_org_works_for", "http_b_org_works_for", "c_org", "x", "iri_2"]
     assert [words.identifier("relation", iri) for iri in iris] == found
     assert words.iris("relation")["works_for"] == "http://a.org/worksFor"
+
+
+parts = st.sampled_from(
+    ["<http://e.org/a>", "<http://e.org/a b>", "<http://e.org/é>", "<>", "_:b1", "_:a-b", "_:", '"x"', '"x"@en-GB',
+     '"01"^^<http://www.w3.org/2001/XMLSchema#integer>', '"x"^^<http://www.w3.org/2001/XMLSchema#string>', '""',
+     '"\t\\"',
+     '"a \\"b\\" \\u00e9"', "<http://e.org/\\u00e9>", '"x"@', '"x"^^<a b>', '"👍"', "#", "."]
+)  # fmt: skip
+
+
+@settings(max_examples=150, deadline=None)
+@given(line=st.builds(lambda terms, gaps, end: "".join(map("".join, zip(gaps, terms, strict=False))) + end,
+                      st.lists(parts, min_size=2, max_size=4), st.lists(st.sampled_from([" ", "", "\t"]), min_size=4),
+                      st.sampled_from([" .", ".", " . ", "", " . # so", " . ."])))  # fmt: skip
+def test_plain_lines_are_what_rdflib_makes_of_them(line: str) -> None:
+    def parsed(line: str) -> Triple | str | None:
+        try:
+            return LineParser().parse(line)
+        except ValueError:
+            return "no triple"
+
+    fast = parsed(line)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ntriples, "_PLAIN_LINE", re.compile("(?!)"))
+        assert parsed(line) == fast
+
+
+def test_lines_that_rdflib_would_log_are_told_in_our_words(
+    run: Run, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    nt = (
+        "<http://x/a> <http://x/p> <http://x/q{b}> .\n<http://x/a> <http://x/p> <http://x/c\\u003C> .\n"
+        '<http://x/a> <http://x/year> "many"^^<http://www.w3.org/2001/XMLSchema#integer> .\n'
+        '<http://x/a> <http://x/says> "half \\uD83D" .\n'
+    )
+    (tmp_path / "odd.nt").write_text(nt, encoding="utf-8")
+    assert run("import", tmp_path / "odd.nt").stderr.split("\n") == [
+        "Warning: odd.nt:1: 2 statements with an IRI that is none, such as <http://x/q{b}>; read as it is",
+        "Warning: odd.nt: 1 half character without the other half (a lone surrogate); U+FFFD stands there", "",
+    ]  # fmt: skip
+    ttl = "@prefix : <http://x/> .\n:a :p :b, <http://x/{c}> .\n:a :year " + nt.split("\n")[2].split(" ")[2] + " .\n"
+    (tmp_path / "odd.ttl").write_text(ttl, encoding="utf-8")
+    told = run("import", tmp_path / "odd.ttl", exit_code=3)
+    assert told.stderr == "Skipped: odd.ttl:2: left out, since it holds an IRI that is none: <http://x/{c}>\n"
+    assert "rows: 2 imported, 1 skipped" in told.stdout
+    assert "odd.ttl/line 2" in run("status").stdout
+    assert [record for record in caplog.records if record.name.startswith("rdflib")] == []

@@ -45,7 +45,11 @@ DELIMITERS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "pipe": 
 @click.option("--attribute", multiple=True, metavar="RELATION", help="A relation whose tails are values, not entities.")
 @click.option("--nodes", multiple=True, type=FILE, metavar="FILE", help="A table of nodes: id, name, type, aliases.")
 @click.option("--encoding", default="", help="Of tables that are not UTF-8, such as utf-16-le or cp1252.")
-@click.option("--join-spellings", is_flag=True, help="Names that differ only in case or dashes are one thing.")
+@click.option(
+    "--join-spellings",
+    is_flag=True,
+    help="Things of one name, or of names that differ only in case or dashes, are one.",
+)
 @click.option("--no-schema", is_flag=True, help="Leave the schema as it is.")
 @click.option("--private", is_flag=True, help="Mark the files as private: they will not be published.")
 @click.option("--sidecars", type=FILE, metavar="DIR", help="Read the files that export --sidecars wrote into DIR.")

@@ -297,17 +297,17 @@ def states(piece: Piece) -> set[tuple[object, ...]]:
     }  # fmt: skip
 
 
-def stated_in(connection: sqlite3.Connection, document: int) -> dict[int, set[tuple[object, ...]]]:
-    """What is stored of the rows of a document, by chunk."""
+def stated_in(connection: sqlite3.Connection, chunks: Collection[int]) -> dict[int, set[tuple[object, ...]]]:
+    """What is stored of the rows in these chunks, by chunk."""
     found: dict[int, set[tuple[object, ...]]] = {}
-    for chunk, *stated in connection.execute(STATED, [document]):
+    for chunk, *stated in connection.execute(STATED, [json.dumps(list(chunks))]):
         found.setdefault(chunk, set()).add(tuple(stated))
     return found
 
 
 STATED = """
   SELECT v.chunk, v.kind, v.head, v.head_type, v.relation, v.tail, v.tail_type, v.start, v.end, v.confidence, v.detail
-  FROM kg_chunks c CROSS JOIN kg_evidence v ON v.chunk = c.id WHERE c.document = ? AND v.origin = 'import'"""
+  FROM json_each(?) w CROSS JOIN kg_evidence v ON v.chunk = w.value WHERE v.origin = 'import'"""
 
 
 def chunks_by_hash(connection: sqlite3.Connection, document: int) -> dict[str, list[sqlite3.Row]]:

@@ -120,7 +120,7 @@ def _names(first: Iterable[str]) -> list[str]:
         name = typed[1] if typed else name
         plain = name.split("(")[0]  # :START_ID(Person)
         if plain.startswith(":") or re.fullmatch(r"\w+:ID", plain):
-            name = plain.rsplit(":", 1)[-1]
+            name = "labels" if plain.upper() == ":LABEL" else plain.rsplit(":", 1)[-1]
         found.append(re.sub(r"[\s-]+", "_", name.strip()).lower())
     return found
 

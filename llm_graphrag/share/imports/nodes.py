@@ -1,21 +1,20 @@
 """Tables of nodes: what an id stands for, with its type, its other names, and further columns as attributes.
 
 Two nodes of one name and one type would be one entity, since that is what an entity is known by. Where a table has ids,
-it says that they are two; so their ids are added to their names, and the plain name becomes another name of both.
+it says that they are two: the second is called ``Hamlet (2)``, and the plain name becomes another name of it.
 """
 
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ...facts.claims import ALSO_KNOWN_AS
 from ...sources.rows.feed import UnreadableError
 from ...store.imported import Statement
-from ...text.normalise import name_key
 from .columns import ColumnError, node_columns
+from .namesakes import told_by_id
 from .reading import Reading
 from .statements import Maker, Node, RowError, Span, value_of
 from .table import Broken, cut, table_rows
@@ -38,23 +37,28 @@ class _Record:
     line: int
 
 
-def read_nodes(reading: Reading, delimiter: str, is_tsv: bool, maker: Maker) -> dict[str, Node]:
-    """Read ``reading.text``; returns what ids stand for. Raises UnreadableError if it is no table of nodes."""
+def read_nodes(
+    reading: Reading, delimiter: str, is_tsv: bool, maker: Maker, join: bool = False
+) -> tuple[dict[str, Node], dict[str, str]]:
+    """Read ``reading.text``; returns what ids stand for, and the names that were made to tell nodes apart, by id.
+
+    ``maker.nodes`` are those of other tables. With ``join`` nodes of one name are one thing. Raises UnreadableError if
+    it is no table of nodes.
+    """
     records: dict[int, _Record] = {}
     for place, record in enumerate(_records(reading, delimiter, is_tsv, maker)):
         if record is not None:
             records[place] = record
-    first = {record.id: record for record in reversed(records.values())}
-    shared = Counter((name_key(record.name), record.types[:1]) for record in first.values())
     nodes: dict[str, Node] = {}
+    for record in records.values():
+        nodes.setdefault(record.id, Node(record.name, record.types[0] if record.types else ""))
+    others = [node for id_, node in maker.nodes.items() if id_ not in nodes]
+    named = {} if join else told_by_id(nodes, others)
+    nodes |= {id_: replace(nodes[id_], name=name) for id_, name in named.items()}
     for place, record in records.items():
-        name = record.name
-        if shared[name_key(name), record.types[:1]] > 1:
-            name = f"{record.name} ({record.id})"
-        known = nodes.setdefault(record.id, Node(name, record.types[0] if record.types else ""))
-        reading.statements[place] = list(_stated(record, known, maker))
+        reading.statements[place] = list(_stated(record, nodes[record.id], maker))
         reading.used += 1
-    return nodes
+    return nodes, named
 
 
 def _records(reading: Reading, delimiter: str, is_tsv: bool, maker: Maker) -> Iterator[_Record | None]:

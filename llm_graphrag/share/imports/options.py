@@ -25,7 +25,7 @@ class ImportOptions:
     ``format`` empty goes by the file's name. ``head``, ``relation`` and ``tail`` are columns by name or number, from 1
     on. ``attributes`` are relations whose tails are values. ``header`` None finds out whether the first row is one.
     ``schema`` False leaves the schema as it is. ``join_spellings`` takes names of one file that differ in case, dashes
-    or marks at their ends for one.
+    or marks at their ends for one, and things with different ids and one name for one thing.
     """
 
     format: str = ""

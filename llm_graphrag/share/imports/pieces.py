@@ -7,13 +7,14 @@ vectors.
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from zlib import crc32
 
 from ...store.imported import Piece, Statement
 from ...text.normalise import is_blank
+from .reading import StatedRow
 
 __all__ = ["MAX_CHARACTERS", "pieces"]
 
@@ -22,34 +23,39 @@ ENDS = 8  # one of so many rows is an end
 MAX_ROW = 4_000  # a longer row is cut
 
 
-def pieces(text: str, rows: Sequence[tuple[int, int]], statements: Sequence[Sequence[Statement]]) -> list[Piece]:
-    """Cut ``text``; ``rows`` are the spans of all its rows in order, ``statements`` what each of them states.
+def pieces(text: str, rows: Iterable[StatedRow]) -> Iterator[Piece]:
+    """Cut ``text``; ``rows`` are all its rows in order, with what each of them states.
 
     >>> text = "a,r,b\\n" * 300
-    >>> cut = pieces(text, [(i * 6, i * 6 + 5) for i in range(300)], [()] * 300)
+    >>> cut = list(pieces(text, [(i * 6, i * 6 + 5, ()) for i in range(300)]))
     >>> cut[0].start, cut[-1].end == len(text), all(a.end == b.start for a, b in zip(cut, cut[1:]))
     (0, True, True)
     """
     if is_blank(text):
-        return []
-    found: list[Piece] = []
+        return
+    waiting: deque[StatedRow] = deque()  # rows that were read and stand in no piece yet
     line, counted = 1, 0
-    for start, end in _spans(text, rows):
+    for seq, (start, end) in enumerate(_spans(text, _noted(rows, waiting))):
         line += text.count("\n", counted, start)
         counted = start
-        found.append(Piece(len(found), start, end, line))
-    starts = [piece.start for piece in found]
-    at = 0
-    for (start, end), stated in zip(rows, statements, strict=True):
-        while start >= found[at].end:
-            at += 1
-        if end <= found[at].end:
-            found[at].statements += stated
-            continue
-        for statement in stated:  # of a row that is cut
-            piece = found[bisect_right(starts, statement.start) - 1]
-            piece.statements.append(_within(statement, piece))
-    return found
+        piece = Piece(seq, start, end, line)
+        while waiting and waiting[0][0] < end:
+            row = waiting.popleft()
+            if start <= row[0] and row[1] <= end:
+                piece.statements += row[2]
+                continue
+            here = [statement for statement in row[2] if statement.start < end]
+            piece.statements += (_within(statement, piece) for statement in here)
+            if row[1] > end:  # the rest of a row that is cut
+                waiting.appendleft((row[0], row[1], [said for said in row[2] if said.start >= end]))
+                break
+        yield piece
+
+
+def _noted(rows: Iterable[StatedRow], waiting: deque[StatedRow]) -> Iterator[tuple[int, int]]:
+    for row in rows:
+        waiting.append(row)
+        yield row[0], row[1]
 
 
 def _within(statement: Statement, piece: Piece) -> Statement:
@@ -61,11 +67,10 @@ def _within(statement: Statement, piece: Piece) -> Statement:
     return replace(statement, end=min(statement.end, piece.end), head_span=head, tail_span=tail)
 
 
-def _spans(text: str, rows: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+def _spans(text: str, rows: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
     """Spans of the chunks, which cover the text."""
     begin = 0
-    for number, (start, end) in enumerate(rows):
-        following = rows[number + 1][0] if number + 1 < len(rows) else len(text)
+    for (start, end), following in _with_next(rows, len(text)):
         if begin < start and end - begin > MAX_CHARACTERS:
             yield begin, start
             begin = start
@@ -80,3 +85,14 @@ def _spans(text: str, rows: Sequence[tuple[int, int]]) -> Iterator[tuple[int, in
             begin = following
     if begin < len(text):
         yield begin, len(text)
+
+
+def _with_next(rows: Iterable[tuple[int, int]], last: int) -> Iterator[tuple[tuple[int, int], int]]:
+    """Every row with where the one after it begins."""
+    before: tuple[int, int] | None = None
+    for row in rows:
+        if before is not None:
+            yield before, row[0]
+        before = row
+    if before is not None:
+        yield before, last

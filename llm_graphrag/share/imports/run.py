@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path, PurePosixPath
 
@@ -22,24 +22,29 @@ from ...sources.rows.feed import Remarks, UnreadableError
 from ...sources.rows.text import read_text
 from ...sources.totals import totals
 from ...sources.writer import Progress, Writer
-from ...store import merges, schema
+from ...store import imported_iris, merges, schema
 from ...store.connection import transaction
 from ...store.settings import get_setting, put_setting
+from ...text.counted import counted
+from ...text.normalise import name_key
+from .namesakes import told_by_id
 from .nodes import read_nodes
-from .options import CSV, JSONL, NTRIPLES, TSV, TURTLE, ImportOptions, format_of
-from .rdf import as_ntriples, read_ntriples
+from .ntriples import as_ntriples
+from .options import JSONL, NTRIPLES, TSV, TURTLE, ImportOptions, format_of
+from .rdf import Names, state, survey
 from .reading import Reading
 from .schema import Learnt, learn
 from .spellings import told_apart
 from .statements import Maker, Node
 from .triples import read_lines, read_table
-from .vocabulary import SETTING, Vocabulary
+from .vocabulary import MINTED, SETTING, Vocabulary
 from .writing import GraphWriter, Known
 
 __all__ = ["GraphImport", "import_graph"]
 
 LISTED = 20  # warnings of one kind
-READER = "graph-1"  # raise it when reading changes: every file is read again
+SHOWN = 3  # names in a warning
+READER = "graph-2"  # raise it when reading changes: every file is read again
 
 
 @dataclass(slots=True)
@@ -102,38 +107,88 @@ class _Import:
         data = path.read_bytes()
         try:
             reading = self._text(path)
-            nodes = read_nodes(reading, self.options.delimiter, path.suffix.lower() == ".tsv", self._maker())
+            nodes, named = read_nodes(
+                reading, self.options.delimiter, path.suffix.lower() == ".tsv", self._maker(),
+                self.options.join_spellings,
+            )  # fmt: skip
         except UnreadableError as error:
             self.report.skipped.append(Remark(path.name, str(error)))
             return
-        named = self._tell_apart(reading)
-        self.nodes |= {id_: replace(node, name=named.get(node.name, node.name)) for id_, node in nodes.items()}
-        self._put(path, reading, Known(None, _hash(data), self._how("nodes")))
+        self.nodes |= nodes
+        _say_namesakes(reading, list(named.values()))
+        self._put(path, reading, Known(None, _hash(data), self._how("nodes", named)))
 
     def file(self, path: Path, format: str) -> None:
         """Import a file, if it is not as it was imported before."""
-        new = Known(None, _hash(path.read_bytes()), self._how(format))
+        nodes = {} if format in (NTRIPLES, TURTLE) else {key: asdict(node) for key, node in self.nodes.items()}
+        new = Known(None, _hash(path.read_bytes()), self._how(format, nodes))
         if self._is_known(path, new):
             return
         try:
-            reading = self._read(path, format)
+            reading = self._text(path)
+            if format in (NTRIPLES, TURTLE):
+                self._read_rdf(path, reading, format)
+            else:
+                self._read_rows(reading, format)
         except UnreadableError as error:
             self.report.skipped.append(Remark(path.name, str(error)))
             return
-        self._tell_apart(reading)
         self._put(path, reading, new)
 
-    def _tell_apart(self, reading: Reading) -> dict[str, str]:
-        """Names of a file that differ only in how they are written are different things; returns what they are now."""
-        if self.options.join_spellings:
-            return {}
-        rows, named = told_apart(reading.statements)
+    def _read_rows(self, reading: Reading, format: str) -> None:
+        if format == JSONL:
+            read_lines(reading, self.options, self._maker())
+        else:
+            read_table(reading, self.options, format == TSV, self._maker())
+        if not self.options.join_spellings:
+            self._tell_apart(reading)
+
+    def _tell_apart(self, reading: Reading) -> None:
+        """Names of a file that differ only in how they are written are different things."""
+        rows, named = told_apart(reading.statements, [node.name for node in self.nodes.values()])
         reading.statements = list(rows)
         for spelling, name in sorted(named.items())[:LISTED]:
             reading.warn(f"{spelling!r} is written otherwise too; kept apart as {name!r} (--join-spellings: one thing)")
         if len(named) > LISTED:
             reading.warn(f"{len(named) - LISTED:,} more names are written otherwise too, and kept apart")
-        return named
+
+    def _read_rdf(self, path: Path, reading: Reading, format: str) -> None:
+        if format == TURTLE:
+            turtle = reading.text
+            reading.text, left_out = as_ntriples(turtle, path.name)
+            for iri in left_out:
+                at = turtle.find(f"<{iri}>")
+                line = turtle.count("\n", 0, at) + 1 if at >= 0 else None
+                reading.skipped.append(
+                    Remark(path.name, f"left out, since it holds an IRI that is none: <{iri}>", line)
+                )
+        found = survey(reading)
+        document = self.writer.known(stored_path(path.resolve())).id
+        known = self._called(found.iris(), document)
+        nodes = found.nodes(path.name, self.vocabulary, known)
+        named = {} if self.options.join_spellings else self._named(nodes, known, document)
+        others = found.other_names(nodes, named)
+        nodes |= {thing: replace(nodes[thing], name=name) for thing, name in named.items()}
+        _say_namesakes(reading, list(named.values()))
+        names = Names(nodes, others, self.vocabulary)
+        reading.later = lambda: state(reading.text, names)
+
+    def _called(self, iris: Collection[str], document: int | None) -> dict[str, Node]:
+        """What other files call these IRIs."""
+        known = imported_iris.called(self.connection, iris, document)
+        return {iri: Node(name, type_) for iri, name, type_ in known.values()}
+
+    def _named(self, nodes: Mapping[str, Node], known: Collection[str], document: int | None) -> dict[str, str]:
+        """New names for things of an RDF file that are called as others are; what has its name already keeps it."""
+        keys = {name_key(node.name) for node in nodes.values()}
+        others = [
+            Node(name, type_)
+            for iri, name, type_ in imported_iris.called_so(self.connection, keys, document)
+            if f"<{iri}>" not in nodes
+        ]
+        named = {thing for thing in nodes if thing.startswith(MINTED, 1) or (thing[0] == "<" and thing[1:-1] in known)}
+        others += [nodes[thing] for thing in named]
+        return told_by_id({thing: node for thing, node in nodes.items() if thing not in named}, others)
 
     def _is_known(self, path: Path, new: Known) -> bool:
         known = self.writer.known(stored_path(path.resolve()))
@@ -154,14 +209,13 @@ class _Import:
         self.written.append(id_)
         self.report.files += 1
         self.report.rows += reading.used
-        self.report.statements += sum(map(len, reading.statements))
+        self.report.statements += reading.stated
         self.report.skipped += reading.skipped
         self.report.warnings += reading.warnings
 
-    def _how(self, format: str) -> str:
+    def _how(self, format: str, names: Mapping[str, object]) -> str:
         """Names everything besides the file that decides what is read of it."""
-        nodes = {} if format in ("nodes", NTRIPLES, TURTLE) else {key: asdict(node) for key, node in self.nodes.items()}
-        said = [READER, format, self.options.of_reading(), self.options.private, _sorted_hash(nodes)]
+        said = [READER, format, self.options.of_reading(), self.options.private, _sorted_hash(names)]
         return _hash(json.dumps(said, sort_keys=True).encode())[:16]
 
     def _text(self, path: Path) -> Reading:
@@ -173,18 +227,6 @@ class _Import:
     def _maker(self) -> Maker:
         return Maker(self.nodes, self.options.attributes, self.own)
 
-    def _read(self, path: Path, format: str) -> Reading:
-        reading = self._text(path)
-        if format in (CSV, TSV):
-            read_table(reading, self.options, format == TSV, self._maker())
-        elif format == JSONL:
-            read_lines(reading, self.options, self._maker())
-        else:
-            if format == TURTLE:
-                reading.text = as_ntriples(reading.text, path.name)
-            read_ntriples(reading, self.vocabulary)
-        return reading
-
     def suggest(self) -> None:
         """Suggest that two entities are one where a file says that they are the same; a person decides."""
         with transaction(self.connection):
@@ -192,6 +234,16 @@ class _Import:
                 if merges.find(self.connection, item.pair) is None:
                     merges.put(self.connection, item.pair, item.reason, item.doubt, merges.SUGGESTED)
                     self.report.suggested += 1
+
+
+def _say_namesakes(reading: Reading, named: Sequence[str]) -> None:
+    """Say which things had to get another name, since things with other ids have theirs."""
+    if named:
+        shown = ", ".join(repr(name) for name in named[:SHOWN]) + ", …" * (len(named) > SHOWN)
+        things = counted(
+            len(named), "thing has a name that another has, and is", "things have a name that another has, and are"
+        )
+        reading.warn(f"{things} called {shown} (--join-spellings: one thing)")
 
 
 def _hash(data: bytes) -> str:

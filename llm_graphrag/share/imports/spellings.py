@@ -9,20 +9,23 @@ suggest it, and ``--join-spellings`` has them read as one.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 
 from ...facts.claims import ALSO_KNOWN_AS
 from ...store.imported import Statement
 from ...text.normalise import name_key
+from .namesakes import numbered
 
 __all__ = ["told_apart"]
 
 Rows = Sequence[Sequence[Statement]]
 
 
-def told_apart(rows: Rows) -> tuple[Rows, dict[str, str]]:
+def told_apart(rows: Rows, own: Collection[str] = ()) -> tuple[Rows, dict[str, str]]:
     """Return what rows state, with spellings told apart, and spelling -> the name that was made of it.
+
+    ``own`` are names of nodes, which keep them.
 
     >>> statement = Statement("triple", "SubUrbia", "", "tag", "robots", "", 0, 20)
     >>> other = replace(statement, head="Suburbia")
@@ -30,14 +33,14 @@ def told_apart(rows: Rows) -> tuple[Rows, dict[str, str]]:
     >>> named, [s.head for s in rows[2]], rows[2][1].kind, rows[2][1].tail
     ({'Suburbia': 'Suburbia (2)'}, ['Suburbia (2)', 'Suburbia (2)'], 'alias', 'Suburbia')
     """
-    named = _named(rows)
+    named = _named(rows, frozenset(own))
     if not named:
         return rows, {}
     told: set[str] = set()
     return [_row(row, named, told) if _says(row, named) else row for row in rows], named
 
 
-def _named(rows: Rows) -> dict[str, str]:
+def _named(rows: Rows, own: frozenset[str]) -> dict[str, str]:
     types: dict[str, set[str]] = defaultdict(set)
     counted: Counter[str] = Counter()
     for row in rows:
@@ -47,16 +50,15 @@ def _named(rows: Rows) -> dict[str, str]:
     spellings: dict[str, list[str]] = defaultdict(list)
     for name in types:
         spellings[name_key(name)].append(name)
+    taken = spellings.keys() | set(map(name_key, own))
     named = {}
     for key, names in spellings.items():
         if len(names) == 1 or not key or _typed_apart([types[name] for name in names]):
             continue
         number = 2
-        for name in sorted(names, key=lambda name: (-counted[name], name))[1:]:
-            while name_key(f"{name} ({number})") in spellings:
-                number += 1
-            named[name] = f"{name} ({number})"
-            number += 1
+        free = sorted((name for name in names if name not in own), key=lambda name: (-counted[name], name))
+        for name in free if len(free) < len(names) else free[1:]:
+            named[name], number = numbered(name, number, taken)
     return named
 
 

@@ -17,10 +17,13 @@ from ...sources.converters import UNPRINTABLE
 from ...store.imported import Statement
 from ...text.normalise import clean_name, fold_identifier, name_key
 
-__all__ = ["KINDS", "MAX_NAME", "MAX_QUOTE", "Maker", "Node", "RowError", "Span"]
+__all__ = ["HALVES", "KINDS", "MAX_NAME", "MAX_QUOTE", "SURROGATE", "Maker", "Node", "RowError", "Span"]
 
 MAX_NAME = 2_000
 MAX_QUOTE = 2_000  # a row that is longer is quoted in part, from its beginning or from the value on
+
+SURROGATE = re.compile("[\ud800-\udfff]")  # half a character: JSON and N-Triples can write it, nothing can store it
+HALVES = "{} without the other half (a lone surrogate); U+FFFD stands there"
 
 KINDS = ("triple", "attribute", "type", "alias", "entity")
 
@@ -35,6 +38,11 @@ class Node:
 
     name: str
     type: str = ""
+
+    @property
+    def said(self) -> tuple[str, str]:
+        """Name and type."""
+        return self.name, self.type
 
 
 @dataclass(frozen=True, slots=True)

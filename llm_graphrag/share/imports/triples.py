@@ -6,13 +6,13 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ...sources.rows.feed import UnreadableError
 from ...store.imported import Statement
+from ...text.counted import counted
 from ..facts_table import HEADER, unescaped
 from .columns import ColumnError, Columns, Named, triple_columns
 from .options import ImportOptions
-from .reading import Reading
-from .statements import Maker, RowError, Span
+from .reading import Reading, UnreadableError, lines
+from .statements import HALVES, SURROGATE, Maker, RowError, Span
 from .table import Broken, Row, cut, table_rows
 
 __all__ = ["read_lines", "read_table"]
@@ -68,20 +68,25 @@ def _columns(reading: Reading, row: Row, named: Named, header: bool | None) -> C
 
 def read_lines(reading: Reading, options: ImportOptions, maker: Maker) -> None:
     """Read ``reading.text`` as JSON lines: an object a line, or a list of head, relation, tail."""
-    text, start = reading.text, 0
-    for line, written in enumerate(text.split("\n"), 1):
-        end = start + len(written)
-        if written.strip():
-            try:
-                stated = list(_of_json(written, options, maker, Span(text, start, end)))
-            except RowError as error:
-                reading.skip(start, end, line, str(error))
-            else:
-                reading.add(start, end, stated)
-        start = end + 1
+    text, halves = reading.text, 0
+    for start, end, line in lines(text):
+        try:
+            cells, number = _cells(text[start:end])
+            halves += number
+            stated = list(_of_cells(cells, options, maker, Span(text, start, end)))
+        except RowError as error:
+            reading.skip(start, end, line, str(error))
+        else:
+            reading.add(start, end, stated)
+    if halves:
+        reading.warn(HALVES.format(counted(halves, "half character")))
 
 
-def _of_json(written: str, options: ImportOptions, maker: Maker, span: Span) -> Iterator[Statement]:
+def _cells(written: str) -> tuple[dict[str, str], int]:
+    """The cells of an object, or of a list of three; and how many lone surrogates, which JSON can write, were replaced.
+
+    Raises RowError.
+    """
     try:
         value = json.loads(written)
     except (ValueError, RecursionError) as error:
@@ -90,20 +95,23 @@ def _of_json(written: str, options: ImportOptions, maker: Maker, span: Span) -> 
         value = dict(zip(("head", "relation", "tail"), value, strict=True))
     if not isinstance(value, dict):
         raise RowError("it is neither a JSON object nor a list of head, relation and tail")
-    cells = {name: _cell(item) for name, item in value.items() if item is not None}
+    replaced = [(name, *SURROGATE.subn("\ufffd", _cell(item))) for name, item in value.items() if item is not None]
+    return {name: cell for name, cell, _ in replaced}, sum(number for _, _, number in replaced)
+
+
+def _of_cells(cells: Mapping[str, str], options: ImportOptions, maker: Maker, span: Span) -> Iterator[Statement]:
     names = list(cells)
     try:
         columns = triple_columns(names, options.columns, True)
     except ColumnError as error:
         raise RowError(str(error)) from error
-    by_role: Mapping[str, str] = {role: cells[names[at]] for role, at in columns.roles.items()}
-    yield from maker.statements(by_role, span)
+    yield from maker.statements({role: cells[names[at]] for role, at in columns.roles.items()}, span)
 
 
 def _cell(value: Any) -> str:
-    """A JSON value as a cell; lone surrogates, which JSON can write, cannot be stored."""
+    """A JSON value as a cell."""
     if isinstance(value, str):
-        return value.encode("utf-8", "replace").decode("utf-8")
+        return value
     if isinstance(value, bool | int | float):
         return json.dumps(value)
     return json.dumps(value, ensure_ascii=False, sort_keys=True)

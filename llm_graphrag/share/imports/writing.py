@@ -8,7 +8,7 @@ again, and the next import goes on from there.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import PurePosixPath
@@ -63,10 +63,9 @@ class GraphWriter:
 
     def write(self, reading: Reading, place: str, stamp: dict[str, Any], new: Known, private: bool) -> int:
         """Bring the document of a file in step with its rows; returns its id."""
-        cut = pieces(reading.text, reading.rows, reading.statements)
         id_, title = self._document(reading, place, stamp, new.reading, private)
         with many_writes(self.connection):
-            self._pieces(id_, title, reading.text, cut)
+            self._pieces(id_, title, reading)
         with self._batch():
             self.connection.execute("UPDATE kg_documents SET content_hash = ? WHERE id = ?", [new.content_hash, id_])
         return id_
@@ -81,7 +80,10 @@ class GraphWriter:
                 connection, PurePosixPath(place).name, imported.DOCUMENT, place, "plain", {"file": place, **stamp},
                 self.now,
             )  # fmt: skip
-            skipped = [(f"line {remark.line}", remark.message) for remark in reading.skipped[:MAX_SKIPPED]]
+            skipped = [
+                (f"line {remark.line}" if remark.line else f"statement {number}", remark.message)
+                for number, remark in enumerate(reading.skipped[:MAX_SKIPPED], 1)
+            ]
             document_store.put_skipped(connection, source, skipped, self.now)
             name = connection.execute("SELECT name FROM kg_sources WHERE id = ?", [source]).fetchone()[0]
             document = document_store.Document(
@@ -96,32 +98,35 @@ class GraphWriter:
             changes.record(connection, "kg_documents", [id_], "insert" if known is None else "update")
         return id_, name
 
-    def _pieces(self, document: int, title: str, text: str, cut: Sequence[Piece]) -> None:
+    def _pieces(self, document: int, title: str, reading: Reading) -> None:
         """Chunks whose text is as it was stay; those whose rows state something else by now are stated anew."""
-        connection = self.connection
+        connection, text = self.connection, reading.text
         had = imported.chunks_by_hash(connection, document)
-        stated = imported.stated_in(connection, document) if had else {}
-        kept: list[tuple[Piece, int]] = []
-        todo: list[Piece] = []
-        for piece in cut:
+        version = schema.version(connection)
+        batches = _batches(pieces(text, reading.each()))
+        batch: list[Piece] | None = next(batches, [])
+        while batch is not None:
+            self.progress("rows", reading.given, reading.total)
+            following = next(batches, None)
+            kept = self._kept(text, batch, had)
+            stated = imported.stated_in(connection, [id_ for _, id_ in kept])
+            todo = [p for p in batch if p.id is None or imported.states(p) != stated.get(p.id, set())]
+            with self._batch():
+                imported.place_chunks(connection, kept)
+                imported.put_pieces(connection, self.settlement, document, title, text, todo, version)
+                if following is None:
+                    self._remove([row["id"] for rows in had.values() for row in rows])
+            batch = following
+
+    def _kept(self, text: str, batch: Sequence[Piece], had: Mapping[str, list[sqlite3.Row]]) -> list[tuple[Piece, int]]:
+        """Pieces whose text is there, with their chunks, which are taken from ``had``."""
+        kept = []
+        for piece in batch if had else ():
             same = had.get(chunk_store.text_hash(text[piece.start : piece.end]))
             if same:
-                kept.append((piece, same.pop(0)["id"]))
-                piece.id = kept[-1][1]
-            if piece.id is None or imported.states(piece) != stated.get(piece.id, set()):
-                todo.append(piece)
-        gone = [row["id"] for rows in had.values() for row in rows]
-        version, done, total = schema.version(connection), 0, sum(len(piece.statements) for piece in todo)
-        batches = list(_batches(todo)) or [[]]
-        for number, batch in enumerate(batches):
-            self.progress("rows", done, total)
-            with self._batch():
-                if number == 0:
-                    imported.place_chunks(connection, kept)
-                imported.put_pieces(connection, self.settlement, document, title, text, batch, version)
-                if number == len(batches) - 1:
-                    self._remove(gone)
-            done += sum(len(piece.statements) for piece in batch)
+                piece.id = int(same.pop(0)["id"])
+                kept.append((piece, piece.id))
+        return kept
 
     def _remove(self, gone: list[int]) -> None:
         """Delete chunks with what rests on them."""
@@ -139,7 +144,7 @@ class GraphWriter:
             counts.mark_stale(self.connection)
 
 
-def _batches(pieces: Sequence[Piece]) -> Iterator[list[Piece]]:
+def _batches(pieces: Iterable[Piece]) -> Iterator[list[Piece]]:
     batch: list[Piece] = []
     held = 0
     for piece in pieces:
