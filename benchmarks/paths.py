@@ -10,8 +10,10 @@ best paths must contain it, over its very relations (exit status 1 below ``FLOOR
 
 Speed is of synthetic graphs with power-law degrees (power_law.py), random pairs, processor time. One shortest path is
 what networkx finds too, in a graph that it has loaded (up to ``LARGE``); ours reads the file, nothing loaded. From
-``LARGE`` on it must not take more than ``RATIO`` times as long, at the 95th percentile (exit status 1). Besides: with
-names and sentences, and the k = 3 best.
+``LARGE`` on it must not take more than ``RATIO`` times as long, at the 95th percentile (exit status 1). Above it ours
+is compared with itself: with no more than ``HUB_CAP`` triples read of one entity it must not take more than ``GROWTH``
+times as long as one shortest path, without such a bound, takes in the smallest graph. How many of the paths are then as
+short as the shortest is told. Besides: with names and sentences, and the k = 3 best.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from __future__ import annotations
 import argparse
 import gc
 import json
+import math
 import sqlite3
 import statistics
 import sys
@@ -44,8 +47,11 @@ from llm_graphrag.text.normalise import fold_identifier
 
 FLOOR = 0.98
 RATIO = 2.0
+GROWTH = 1.5
 LARGE = 1_000_000  # triples: below, everything fits into the memory of networkx's processor, and nobody waits anyway
 K = 3
+HUB_CAP = 200  # triples of one entity
+PASSES = 3
 MAX_HOPS = 20  # of one shortest path
 Pair = tuple[int, int]
 
@@ -112,8 +118,19 @@ def loaded(connection: sqlite3.Connection) -> networkx.Graph:
     return graph
 
 
-def speed(triples: int, number: int, folder: Path) -> tuple[list[list[object]], float | None]:
-    """Rows by method, and how many times as long as networkx one shortest path takes, None if that is not known."""
+@dataclass(frozen=True)
+class Speed:
+    """Rows by method, and milliseconds at the 95th percentile; None where networkx would need too much memory."""
+
+    rows: list[list[object]]
+    networkx: float | None
+    one: float
+    capped: float
+    told: str  # how good the paths with a bound on hubs are
+
+
+def speed(triples: int, number: int, folder: Path) -> Speed:
+    """Measure on a graph of so many triples, made unless it is there."""
     path = folder / f"{triples}.db"
     if not path.exists():
         make(path, triples)
@@ -129,7 +146,13 @@ def speed(triples: int, number: int, folder: Path) -> tuple[list[list[object]], 
 
     def one(a: int, b: int) -> object:
         frontier = Frontier(connection)
-        return first_way(a, b, frontier.triples, frontier.degrees, MAX_HOPS)
+        return first_way(a, b, frontier.pieces, frontier.degrees, MAX_HOPS)
+
+    def capped(a: int, b: int) -> object:
+        frontier = Frontier(connection)
+        return first_way(
+            a, b, lambda ids: frontier.pieces(ids, HUB_CAP), frontier.degrees, MAX_HOPS, lambda: frontier.truncated
+        )
 
     def theirs(a: int, b: int) -> object:
         try:
@@ -140,37 +163,61 @@ def speed(triples: int, number: int, folder: Path) -> tuple[list[list[object]], 
     def hops(nodes: object) -> int | None:
         return None if nodes is None else len(nodes)  # type: ignore[arg-type]
 
+    loaded_first = f"networkx, loaded in {loading:.1f} s"
+    with_cap = f"one short path, {HUB_CAP} triples of a hub"
     methods: dict[str, Callable[[int, int], object]] = {
-        f"networkx, loaded in {loading:.1f} s": theirs,
+        loaded_first: theirs,
         "one shortest path": one,
+        with_cap: capped,
         "one shortest path, names and sentences": lambda a, b: shortest_path(connection, a, b, MAX_HOPS),
         "k = 3 best, nothing counts as a hub": lambda a, b: shortest_paths(connection, [a], [b], K, hub_hops=0),
         "k = 3 best": lambda a, b: shortest_paths(connection, [a], [b], K),
     }
     if triples > LARGE:
-        del methods[next(iter(methods))]
-    rows: list[list[object]] = []
+        del methods[loaded_first]
+    measured = {}
     for name, method in methods.items():
         for a, b in pairs[:20]:
             method(a, b)
-        rows.append([f"{triples:,}", name, *percentiles(method, pairs)])
-    if triples > LARGE:
-        return rows, None
-    wrong = sum(hops(one(a, b)) != hops(theirs(a, b)) for a, b in pairs)
-    if wrong:
+        measured[name] = percentiles(method, pairs)
+    exact = [hops(one(a, b)) for a, b in pairs]
+    short = [hops(capped(a, b)) for a, b in pairs]
+    if triples <= LARGE and (wrong := sum(n != hops(theirs(a, b)) for n, (a, b) in zip(exact, pairs, strict=True))):
         sys.exit(f"{wrong} of {len(pairs)} shortest paths are not as long as those of networkx")
     connection.close()
-    return rows, float(str(rows[1][3])) / float(str(rows[0][3]))
+    more = [n - m for n, m in zip(short, exact, strict=True) if n is not None and m is not None]
+    told = (
+        f"{triples:,} triples, {HUB_CAP} of a hub: {more.count(0)} of {len(more)} paths are as short as the shortest, "
+        f"the others have {sum(more) / max(1, len(more) - more.count(0)):.2f} hops more"
+    )
+    rows: list[list[object]] = [
+        [f"{triples:,}", name, *(f"{value:.2f}" for value in values)] for name, values in measured.items()
+    ]
+    theirs_95 = measured[loaded_first][1] if triples <= LARGE else None
+    return Speed(rows, theirs_95, measured["one shortest path"][1], measured[with_cap][1], told)
 
 
-def percentiles(method: Callable[[int, int], object], pairs: Sequence[Pair]) -> list[str]:
-    """Milliseconds of processor time: median, 95th percentile, most."""
-    taken = []
-    for a, b in pairs:
-        began = time.process_time()
-        method(a, b)
-        taken.append(1000 * (time.process_time() - began))
-    return [f"{statistics.median(taken):.2f}", f"{statistics.quantiles(taken, n=20)[-1]:.2f}", f"{max(taken):.1f}"]
+def percentiles(method: Callable[[int, int], object], pairs: Sequence[Pair]) -> list[float]:
+    """Milliseconds of processor time: median, 95th percentile, most. Of each pair the least of ``PASSES`` over all."""
+    taken = [math.inf] * len(pairs)
+    for _ in range(PASSES):
+        for number, (a, b) in enumerate(pairs):
+            began = time.process_time()
+            method(a, b)
+            taken[number] = min(taken[number], 1000 * (time.process_time() - began))
+    return [statistics.median(taken), statistics.quantiles(taken, n=20)[-1], max(taken)]
+
+
+def too_slow(speeds: dict[int, Speed]) -> list[str]:
+    """What is slower than it may be."""
+    found = []
+    least = speeds[min(speeds)]
+    for triples, measured in speeds.items():
+        if triples >= LARGE and measured.networkx and (ratio := measured.one / measured.networkx) > RATIO:
+            found.append(f"{triples:,} triples: {ratio:.2f} times as long as networkx, {RATIO} is the most")
+        if triples > LARGE and measured is not least and (ratio := measured.capped / least.one) > GROWTH:
+            found.append(f"{triples:,} triples: {ratio:.2f} times as long as {min(speeds):,}, {GROWTH} is the most")
+    return found
 
 
 # -- all of it -------------------------------------------------------------------------------------------------------
@@ -191,16 +238,17 @@ def main() -> None:
         if share < FLOOR:
             failures.append(f"{share:.3f} of the paths are found, {FLOOR} should be")
     if options.triples:
-        rows = []
+        speeds: dict[int, Speed] = {}
         with tempfile.TemporaryDirectory() as removed:
-            for triples in options.triples:
-                folder = options.work or Path(removed)
-                folder.mkdir(parents=True, exist_ok=True)
-                added, ratio = speed(triples, options.pairs, folder)
-                rows += added
-                if triples >= LARGE and ratio is not None and ratio > RATIO:
-                    failures.append(f"{triples:,} triples: {ratio:.1f} times as long as networkx, {RATIO} is the most")
-        parts.append(table(["triples", "CPU ms", "median", "95 %", "most"], rows))
+            folder = options.work or Path(removed)
+            folder.mkdir(parents=True, exist_ok=True)
+            for triples in sorted(options.triples):
+                speeds[triples] = speed(triples, options.pairs, folder)
+        parts.append(
+            table(["triples", "CPU ms", "median", "95 %", "most"], [r for s in speeds.values() for r in s.rows])
+        )
+        parts.append("\n".join(f"- {measured.told}." for measured in speeds.values()))
+        failures += too_slow(speeds)
     body = "\n\n".join(parts)
     print(body)
     if options.write:

@@ -31,7 +31,8 @@ REACHED = 200
 class Found:
     """Ways, best first; ``truncated`` if a bound was met, so that there may be others.
 
-    Of a metapath also where it leads: the first of ``count`` entities, to which ``walks`` walks lead.
+    Of a metapath also where it leads: the first of ``count`` entities, to which ``walks`` walks lead. Where no path was
+    found, ``nearest`` is how many hops the nearest has, 0 if no facts connect the two, None if that is not known.
     """
 
     routes: tuple[Route, ...] = ()
@@ -39,6 +40,7 @@ class Found:
     reached: tuple[Reached, ...] = ()
     count: int = 0
     walks: int = 0
+    nearest: int | None = None
 
 
 def shortest(
@@ -56,7 +58,11 @@ def shortest(
         found = graph_paths.shortest_paths(connection, [source], [target], k, max_hops, limits=limits)
     else:
         found = graph_paths.paths_via(connection, source, via, target, k, max_hops, limits=limits)
-    return Found(_routes(connection, found.paths), found.truncated)
+    nearest = None
+    if via is None and not (found.paths or found.truncated):
+        farther = graph_paths.shortest_path(connection, source, target, limits=limits)
+        nearest = farther.paths[0].length if farther.paths else None if farther.truncated else 0
+    return Found(_routes(connection, found.paths), found.truncated, nearest=nearest)
 
 
 def together(connection: sqlite3.Connection, source: int, target: int, k: int, max_hops: int, seconds: float) -> Found:

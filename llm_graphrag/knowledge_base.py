@@ -367,6 +367,20 @@ class KnowledgeBase:
             return found if found.paths or not mentions else paths_together(self.connection, start, end, k, max_hops)
         return paths_via(self.connection, start, meant(self.connection, via).id, end, k, max_hops, within=within)
 
+    def nearest_path(self, source: str, target: str, relations: Sequence[str] | None = None) -> Paths:
+        """One path of facts with as few hops as can be, however many: how far apart two things are.
+
+        Raises ValueError as ``paths`` does.
+        """
+        from .graph.frontier import Within
+        from .graph.metapath_text import known
+        from .graph.named import meant
+        from .graph.paths import shortest_path
+
+        start, end = meant(self.connection, source).id, meant(self.connection, target).id
+        within = Within(frozenset(known(self.connection, relations))) if relations is not None else Within()
+        return shortest_path(self.connection, start, end, within=within)
+
     def follow(self, name: str, metapath: str | Sequence[str], **options: Any) -> Followed:
         """Where a metapath such as ``^directed_by/starred_actors`` leads from one thing.
 

@@ -61,12 +61,35 @@ def test_path_of_a_thing_to_itself(filled: Run) -> None:
 
 
 def test_no_path_is_said(filled: Run) -> None:
-    assert filled("path", "Graz", "Island").output.startswith("No path of up to 4 hops.")
-    assert filled("path", "Night Train", "Graz", "--max-hops", "1").output.startswith("No path of up to 1 hop.")
-    assert json.loads(filled("path", "Graz", "Island", "--json").output) == {"paths": [], "truncated": False}
-    most = filled("path", "Graz", "Island", "--max-hops", "8").output
-    assert most == "No path of up to 8 hops. --mentions looks over sentences that name two things.\n"
-    assert filled("path", "Graz", "Island", "--max-hops", "8", "--mentions").output == "No path of up to 8 hops.\n"
+    apart = "No path, however long: no facts lead from one to the other."
+    assert filled("path", "Graz", "Island").output == (
+        f"{apart} --mentions looks over sentences that name two things.\n"
+    )
+    assert filled("path", "Graz", "Island", "--mentions").output == f"{apart}\n"
+    assert json.loads(filled("path", "Graz", "Island", "--json").output) == {
+        "paths": [],
+        "truncated": False,
+        "nearest_hops": None,
+    }
+
+
+def test_the_nearest_path_is_told_where_none_is_so_short(filled: Run, vault: Vault) -> None:
+    near = filled("path", "Night Train", "Graz", "--max-hops", "1")
+    assert near.output == (
+        "No path of up to 1 hop; the nearest has 2. --max-hops 2 shows it, "
+        "--mentions looks over sentences that name two things.\n"
+    )
+    near = filled("path", "Night Train", "Graz", "--max-hops", "1", "--json")
+    assert json.loads(near.output) == {"paths": [], "truncated": False, "nearest_hops": 2}
+    over = ("--relation", "directed_by", "--max-hops", "1")
+    assert filled("path", "Night Train", "Old Tram", *over).output == (
+        "No path of up to 1 hop; the nearest has 2. --max-hops 2 shows it.\n"
+    )
+    filled("add", vault({f"Link {n}.md": f"[[Link {n + 1}]]" for n in range(9)}))
+    far = filled("path", "Link 0", "Link 9", "--max-hops", "8")
+    assert far.output == (
+        "No path of up to 8 hops; the nearest has 9. --mentions looks over sentences that name two things.\n"
+    )
 
 
 def test_path_over_a_relation_and_over_a_third_thing(filled: Run) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import sqlite3
+from collections.abc import Iterator, Sequence
 
 import networkx
 import pytest
@@ -94,14 +95,84 @@ def test_one_path_is_as_short_as_that_of_networkx(
 ) -> None:
     made = undirected(edges)
     degrees = dict(made.degree())
-    way = first_way(
-        source, target, lambda nodes: [(n, m) for n in nodes for m in made[n]], lambda nodes: degrees, max_hops
-    )
+    way = first_way(source, target, lambda nodes: ((n, list(made[n])) for n in nodes), lambda nodes: degrees, max_hops)
     hops = networkx.shortest_path_length(made, source, target) if networkx.has_path(made, source, target) else 99
     assert (way is None) == (hops > max_hops)
     if way is not None:
         assert (way[0], way[-1], len(way)) == (source, target, hops + 1)
         assert all(made.has_edge(a, b) for a, b in itertools.pairwise(way))
+
+
+@given(EDGES, st.integers(0, 9), st.integers(0, 9), st.integers(1, 9), st.integers(1, 12))
+@settings(max_examples=300, deadline=None)
+def test_a_quick_path_is_as_short_unless_a_hub_was_cut(
+    edges: list[tuple[int, int]], source: int, target: int, max_hops: int, hub_cap: int
+) -> None:
+    made = undirected(edges)
+    cut = False
+
+    def pieces(nodes: Sequence[int]) -> Iterator[tuple[int, list[int]]]:
+        nonlocal cut
+        for node in nodes:
+            cut |= len(made[node]) > hub_cap
+            yield node, list(made[node])[:hub_cap]
+
+    way = first_way(source, target, pieces, lambda nodes: {}, max_hops, lambda: cut)
+    hops = networkx.shortest_path_length(made, source, target) if networkx.has_path(made, source, target) else 99
+    if way is not None:
+        assert (way[0], way[-1]) == (source, target)
+        assert len(set(way)) == len(way) <= max_hops + 1
+        assert all(made.has_edge(a, b) for a, b in itertools.pairwise(way))
+    if not cut:
+        assert (len(way) - 1 if way else 99) == (hops if hops <= max_hops else 99)
+
+
+@given(EDGES, st.integers(0, 9), st.integers(0, 9), st.integers(1, 8))
+@settings(max_examples=60, deadline=None)
+def test_a_quick_path_in_a_file_says_whether_a_hub_was_cut(
+    edges: list[tuple[int, int]], source: int, target: int, hub_cap: int
+) -> None:
+    made = undirected(edges)
+    connection = graph([(f"n{a}", "r", f"n{b}") for a, b in edges] + [(f"n{n}", "self", f"n{n}") for n in range(10)])
+    ends = id_of(connection, f"n{source}"), id_of(connection, f"n{target}")
+    found = shortest_path(connection, *ends, hub_cap=hub_cap)
+    exact = shortest_path(connection, *ends)
+    assert [hop.by.relation for path in found.paths for hop in path.hops if not hop.evidence] == []
+    if not found.truncated:
+        assert [path.length for path in found.paths] == [path.length for path in exact.paths]
+    elif found.paths:
+        assert found.paths[0].length >= networkx.shortest_path_length(made, source, target)
+
+
+def test_of_a_hub_only_so_much_is_read() -> None:
+    many = [("hub", "r", f"leaf {n}") for n in range(1_000)]
+    connection = graph([*many, ("leaf 3", "s", "x"), ("x", "s", "y"), ("y", "s", "leaf 999"), ("hub", "z", "top")])
+    ends = id_of(connection, "hub"), id_of(connection, "top")
+    for cap in (None, 50, 2_000):
+        found = shortest_path(connection, *ends, hub_cap=cap)
+        assert (names(found.paths[0]), found.truncated) == (["hub", "top"], cap == 50)
+    ends = id_of(connection, "leaf 3"), id_of(connection, "leaf 999")
+    read: list[int] = []
+    for cap in (None, 50):
+        front = frontier.Frontier(connection)
+        read.append(sum(len(near) for _, near in front.pieces([id_of(connection, "hub")], cap)))
+        assert front.truncated == (cap is not None)
+        assert len(shortest_path(connection, *ends, hub_cap=cap).paths[0].hops) == 2
+    assert read == [1_001, 50]
+    for limits in (Limits(seconds=-1), Limits(triples=1)):
+        assert shortest_path(connection, *ends, hub_cap=50, limits=limits) == paths.Paths((), True)
+
+
+def test_all_of_a_hub_is_read_a_piece_at_a_time() -> None:
+    connection = graph(
+        [("hub", "r", f"leaf {n}") for n in range(450)] + [(f"twig {n}", "r", "hub") for n in range(450)]
+    )
+    hub_id = id_of(connection, "hub")
+    pieces = list(frontier.Frontier(connection).pieces([hub_id, id_of(connection, "leaf 1")]))
+    assert [(node == hub_id, len(near)) for node, near in pieces] == [
+        (True, 200), (False, 1), (True, 200), (True, 200), (True, 200), (True, 100)
+    ]  # fmt: skip
+    assert len({to for node, near in pieces if node == hub_id for to in near}) == 900
 
 
 def test_one_path_of_a_file_has_its_sentences() -> None:
@@ -275,14 +346,16 @@ def test_a_hub_of_a_hundred_thousand_is_no_matter() -> None:
 
 
 @pytest.mark.parametrize("narrowed", [False, True])
-@pytest.mark.parametrize("hub", [False, True])
-def test_frontiers_are_read_by_index(narrowed: bool, hub: bool) -> None:
+@pytest.mark.parametrize("kind", [0, 1, 3, 4])
+def test_frontiers_are_read_by_index(narrowed: bool, kind: int) -> None:
     connection = graph(chain(3))
-    near, of_hubs, _ = frontier._statements(narrowed, narrowed, narrowed)
+    statements = frontier._statements(narrowed, narrowed, narrowed)
     values = frontier._values(Within(frozenset("r"), frozenset("t"), frozenset({1})), (1,), 10)
-    steps = plan(connection, of_hubs if hub else near, {**values, "nodes": "[1]"})
+    steps = plan(connection, statements[kind], {**values, "nodes": "[1]", "node": 1, "piece": 9})
     assert not any("kg_triples_relation" in step for step in steps), steps
-    assert [step for step in steps if step.startswith("SCAN") and "VIRTUAL TABLE" not in step] == []
+    assert not any("TEMP B-TREE FOR ORDER BY" in step for step in steps if kind > 2), steps
+    scans = [step for step in steps if step.startswith("SCAN") and "VIRTUAL TABLE" not in step]
+    assert [step for step in scans if "subquery" not in step] == []
     assert not any("AUTOMATIC" in step or "BLOOM" in step for step in steps), steps
 
 

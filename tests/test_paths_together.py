@@ -107,7 +107,8 @@ def test_the_command_takes_sentences_only_where_facts_fail(run: Run, vault: Vaul
     run("add", vault(NOTES | {"Green Elf.md": "Knows [[Far Island]], and so does [[Red Worg]]."}))
     none = run("path", "Red Worg", "Blue Troll").output
     assert none == (
-        "No path of up to 4 hops. --max-hops looks further, --mentions over sentences that name two things.\n"
+        "No path, however long: no facts lead from one to the other. "
+        "--mentions looks over sentences that name two things.\n"
     )
     output = run("path", "Red Worg", "Blue Troll", "--mentions", "-k", "1").output
     assert output.startswith(" 1. Red Worg —named with→ Grey Goblin —named with→ Blue Troll\n")

@@ -105,7 +105,7 @@ def build(connection: sqlite3.Connection, visit: Visit) -> PathPage:
         max_hops=question.max_hops,
         mentions=question.mentions,
         note=note,
-        farther_url=_with(visit, question, max_hops=min(question.max_hops + 2, MOST_HOPS)) if nothing else None,
+        farther_url=_farther(visit, question, found) if nothing else None,
         mentions_url=_with(visit, question, mentions=1) if nothing and not question.via.name else None,
         starts=starts,
         reached=found.reached,
@@ -139,6 +139,13 @@ def _with(visit: Visit, question: Asked, **other: int) -> str | None:
     return visit.links.paths(args) if args != question.args else None
 
 
+def _farther(visit: Visit, question: Asked, found: Found) -> str | None:
+    """The address of the same question with longer paths, None if there would be nothing more."""
+    if found.nearest == 0 or (found.nearest or 0) > MOST_HOPS:
+        return None
+    return _with(visit, question, max_hops=found.nearest or min(question.max_hops + 2, MOST_HOPS))
+
+
 def _title(question: Asked) -> str:
     names = [_short(end.name) for end in (question.source, question.target) if end.name]
     return f"{' to '.join(names)}: paths" if names else "Paths"
@@ -170,8 +177,14 @@ def _what_was_found(question: Asked, found: Found) -> str:
         hops = f"{question.max_hops} hop{'s' if question.max_hops > 1 else ''}"
         through = f" through {via}, with at most {hops} on either side of it," if via else f" of at most {hops}"
         also = ", and sentences that name two things" if question.mentions and not via else ""
+        if found.nearest == 0:
+            return (
+                f"No facts connect {source} and {target}, however far one goes. "
+                f"Every relation was followed, both ways{also}."
+            )
+        nearest = f" The nearest has {found.nearest}." if found.nearest else ""
         return (
-            f"No path{through} was found between {source} and {target}. "
+            f"No path{through} was found between {source} and {target}.{nearest} "
             f"Facts of every relation were followed, both ways{also}."
         )
     if not found.routes[0].hops:

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from .options import database_option, errors_in_one_line, json_option, open_knowledge_base
+
+if TYPE_CHECKING:
+    from ..graph.paths import Paths
 
 MOST_HOPS = 8
 
@@ -46,9 +50,10 @@ def path(
     A, B and C are names of entities, or #ID. Facts are followed in both directions;
     ←written by— is one against its own. Short paths come first, then those over things
     that few others are joined to: what joins everything, such as a change log, says
-    little. With --mentions, where there is no path of facts, sentences that name two
-    things (or one, in the note about the other) may join them, over one thing at most;
-    that proves less. Exit status 1 if a name is unknown or means several things.
+    little. Where none is so short, it is told how long the nearest one is. With
+    --mentions, where there is no path of facts, sentences that name two things (or one,
+    in the note about the other) may join them, over one thing at most; that proves
+    less. Exit status 1 if a name is unknown or means several things.
 
     \b
     Examples:
@@ -64,18 +69,35 @@ def path(
         found = kb.paths(
             source, target, via=via, k=k, max_hops=max_hops, relations=relations or None, mentions=mentions
         )
+        looked_farther = not (found.paths or via or found.truncated)
+        nearest = kb.nearest_path(source, target, relations or None) if looked_farther else None
     if as_json:
         from .search import dump
 
-        click.echo(dump({"paths": [as_dict(one) for one in found.paths], "truncated": found.truncated}, indent=2))
+        shown: dict[str, Any] = {"paths": [as_dict(one) for one in found.paths], "truncated": found.truncated}
+        if nearest:
+            shown["nearest_hops"] = nearest.paths[0].length if nearest.paths else None
+        click.echo(dump(shown, indent=2))
         return
     for number, one in enumerate(found.paths, 1):
         print_path(one, number)
     if not found.paths:
-        hops = "hop" if max_hops == 1 else "hops"
-        ways = ["--max-hops looks further"] if max_hops < MOST_HOPS else []
-        if not (mentions or via or relations):
-            ways.append(f"--mentions{'' if ways else ' looks'} over sentences that name two things")
-        click.echo(f"No path of up to {max_hops} {hops}.{' ' * bool(ways)}{', '.join(ways)}{'.' * bool(ways)}")
+        click.echo(_none_found(max_hops, nearest, can_take_mentions=not (mentions or via or relations)))
     if found.truncated:
         click.echo("Not everything was looked at: there is more than can be read in the time, so paths may be missing.")
+
+
+def _none_found(max_hops: int, nearest: Paths | None, can_take_mentions: bool) -> str:
+    """Says that there is no path so short, how long the nearest one is, and what else could be tried."""
+    farther = "--max-hops looks farther" if max_hops < MOST_HOPS else ""
+    text = f"No path of up to {max_hops} {'hop' if max_hops == 1 else 'hops'}"
+    if nearest and nearest.paths:
+        hops = nearest.paths[0].length
+        text += f"; the nearest has {hops}"
+        farther = f"--max-hops {hops} shows it" if hops <= MOST_HOPS else ""
+    elif nearest and not nearest.truncated:
+        text, farther = "No path, however long: no facts lead from one to the other", ""
+    ways = [farther] if farther else []
+    if can_take_mentions:
+        ways.append("--mentions looks over sentences that name two things")
+    return f"{text}. {', '.join(ways)}." if ways else f"{text}."

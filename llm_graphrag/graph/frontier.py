@@ -22,6 +22,8 @@ from functools import cache
 __all__ = ["EVERYTHING", "Frontier", "Limits", "Within"]
 
 SLICE = 500  # entities of a frontier read by one statement: between two, the bounds are looked at
+FEW = 24  # of them at first, where the reader may soon have enough; then twice as many, and so on
+PIECE = 200  # triples of one entity read at a time, where the reader may soon have enough
 
 DEGREES = """
     SELECT f.value, n.n FROM json_each(:nodes) f CROSS JOIN kg_counts n ON n.kind = 'facts' AND n.item = f.value
@@ -40,6 +42,15 @@ NEAR_A_HUB = """
       SELECT o.id FROM kg_triples o WHERE o.tail = f.value {relation} ORDER BY o.relation, o.head LIMIT :hub)
     {where_in}
 """
+NEAR_ONE = """
+      SELECT other FROM (
+        SELECT t.tail AS other FROM kg_triples t WHERE t.head = {node} {where_out} ORDER BY t.relation, t.tail)
+      UNION ALL
+      SELECT other FROM (
+        SELECT t.head AS other FROM kg_triples t WHERE t.tail = {node} {where_in} ORDER BY t.relation, t.head)
+"""
+FIRST = "SELECT f.value, (SELECT json_group_array(other) FROM ({near} LIMIT :piece)) FROM json_each(:nodes) f"
+REST = "SELECT other FROM ({near}) LIMIT -1 OFFSET :piece"
 JOINED = """
     SELECT f.value, t.tail FROM json_each(:nodes) f CROSS JOIN kg_triples t ON t.head = f.value
     WHERE t.tail IN (SELECT value FROM json_each(:nodes)) {where_out}
@@ -89,8 +100,8 @@ class Frontier:
         self._left = self.limits.triples
         self._near: dict[int, dict[int, None]] = {}
         self._degrees: dict[int, int] = {}
-        narrowed = (within.relations, within.types, within.documents)
-        self._near_sql, self._hub_sql, self._joined_sql = _statements(*(part is not None for part in narrowed))
+        narrowed = (part is not None for part in (within.relations, within.types, within.documents))
+        self._near_sql, self._hub_sql, self._joined_sql, self._first_sql, self._rest_sql = _statements(*narrowed)
         self._values = _values(within, ends, self.limits.hub)
 
     def spent(self) -> bool:
@@ -123,17 +134,32 @@ class Frontier:
                     self._read(sql, some)
         return self._near
 
-    def triples(self, nodes: Sequence[int]) -> Iterator[tuple[int, int]]:
-        """(entity, entity that it shares a triple with) as they are read; whoever has enough stops asking."""
-        for some in _slices(nodes):
+    def pieces(self, nodes: Sequence[int], cap: int | None = None) -> Iterator[tuple[int, list[int]]]:
+        """(entity, entities that it shares a triple with), a piece at a time, as they are read; who has enough stops.
+
+        Of every entity the first piece comes first, then what is left of hubs. With ``cap``, which is the size of a
+        piece then, the first is all.
+        """
+        size = cap or PIECE
+        hubs = []
+        for part in _growing(nodes):
             if self.spent():
                 return
-            for row in self._rows(self._near_sql, some):
-                self._left -= 1
-                if self._left < 0:
+            for node, others in self._rows(self._first_sql, part, piece=size):
+                near = json.loads(others)
+                if len(near) == size:
+                    self.truncated |= cap is not None
+                    hubs.append(node)
+                self._left -= len(near)
+                yield node, near
+                if self._left <= 0:
                     self.truncated = True
                     return
-                yield row
+        for node in hubs if cap is None else ():
+            rest = self._rows(self._rest_sql, (), piece=size, node=node)
+            while not self.spent() and (rows := rest.fetchmany(size)):
+                self._left -= len(rows)
+                yield node, [other for (other,) in rows]
 
     def join_hubs(self, nodes: Collection[int]) -> None:
         """Make sure that hubs among ``nodes`` that share a triple are neighbours, however little is read of them."""
@@ -146,10 +172,10 @@ class Frontier:
             if head != tail:
                 self._near.setdefault(head, {})[tail] = self._near.setdefault(tail, {})[head] = None
 
-    def _rows(self, sql: str, nodes: Sequence[int]) -> sqlite3.Cursor:
+    def _rows(self, sql: str, nodes: Sequence[int], **values: object) -> sqlite3.Cursor:
         cursor = self.connection.cursor()
         cursor.row_factory = None  # plain tuples, whatever the connection makes of rows
-        return cursor.execute(sql, {**self._values, "nodes": json.dumps(nodes)})
+        return cursor.execute(sql, {**self._values, **values, "nodes": json.dumps(nodes)})
 
     def _read(self, sql: str, nodes: Sequence[int]) -> None:
         near = self._near
@@ -168,6 +194,13 @@ def _slices(nodes: Sequence[int]) -> Iterator[Sequence[int]]:
         yield nodes[start : start + SLICE]
 
 
+def _growing(nodes: Sequence[int]) -> Iterator[Sequence[int]]:
+    start, size = 0, FEW
+    while start < len(nodes):
+        yield nodes[start : start + size]
+        start, size = start + size, min(2 * size, SLICE)
+
+
 def _values(within: Within, ends: Collection[int], hub: int) -> dict[str, object]:
     """What the statements are given beside the entities; no text of a user's stands in a statement itself."""
     return {
@@ -180,12 +213,14 @@ def _values(within: Within, ends: Collection[int], hub: int) -> dict[str, object
 
 
 @cache
-def _statements(relations: bool, types: bool, documents: bool) -> tuple[str, str, str]:
-    """The statements for plain entities, for hubs, and for hubs among themselves, under these kinds of conditions."""
+def _statements(relations: bool, types: bool, documents: bool) -> tuple[str, str, str, str, str]:
+    """The statements for plain entities, hubs, hubs among themselves, first pieces, and what is left after them."""
     relation = RELATION if relations else ""
     parts = {}
     for way, end in (("out", "tail"), ("in", "head")):
         type_ = TYPE.format(end=end) if types else ""
         parts[f"where_{way}"] = " ".join((relation.format(alias="t"), type_, DOCUMENT if documents else ""))
     of_hubs = NEAR_A_HUB.format(**parts, relation=relation.format(alias="o"))
-    return NEAR.format(**parts), of_hubs, JOINED.format(**parts)
+    first = FIRST.format(near=NEAR_ONE.format(**parts, node="f.value"))
+    rest = REST.format(near=NEAR_ONE.format(**parts, node=":node"))
+    return NEAR.format(**parts), of_hubs, JOINED.format(**parts), first, rest

@@ -43,6 +43,7 @@ __all__ = [
 
 K = 3
 MAX_HOPS = 4
+FAR = 40  # hops: what is farther apart than this is not connected, for all that anybody learns from it
 CROWD = 50  # facts: what has fewer is never too common to tell anything
 CROWD_SHARE = 0.02  # of all entities
 LEGS = 10
@@ -159,19 +160,25 @@ def shortest_path(
     connection: sqlite3.Connection,
     source: int,
     target: int,
-    max_hops: int = 20,
+    max_hops: int = FAR,
     *,
     within: Within = EVERYTHING,
     limits: Limits | None = None,
+    hub_cap: int | None = None,
 ) -> Paths:
     """Return one path with as few hops as can be, or none: how far apart two entities are, and no more.
 
-    Much faster than ``shortest_paths``, since what joins everything is as good as anything else. Raises ValueError for
-    an id that is none.
+    Much faster than ``shortest_paths``, since what joins everything is as good as anything else. With ``hub_cap`` no
+    more triples than that are read of one entity, so that it takes hardly longer in a graph of
+    millions; once that left any out (``truncated``), the path may have a hop or so more than the shortest. Raises
+    ValueError for an id that is none.
     """
     stands_for = kept(connection, {source, target})
-    frontier = Frontier(connection, within, limits, stands_for.values())
-    nodes = first_way(stands_for[source], stands_for[target], frontier.triples, frontier.degrees, max_hops)
+    start, end = stands_for[source], stands_for[target]
+    frontier = Frontier(connection, within, limits, {start, end})
+    pieces = frontier.pieces if hub_cap is None else lambda ids: frontier.pieces(ids, hub_cap)
+    cut = None if hub_cap is None else lambda: frontier.truncated
+    nodes = first_way(start, end, pieces, frontier.degrees, max_hops, cut)
     ways = [Way(len(nodes) - 1, 0, nodes)] if nodes else []
     return Paths(_described(connection, ways, frontier, within), frontier.truncated)
 

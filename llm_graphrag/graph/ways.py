@@ -23,10 +23,10 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-__all__ = ["Degrees", "Neighbours", "Triples", "Way", "best_ways", "first_way"]
+__all__ = ["Degrees", "Neighbours", "Pieces", "Way", "best_ways", "first_way"]
 
 Neighbours = Callable[[Sequence[int]], Mapping[int, Collection[int]]]
 """Nodes -> their neighbours, undirected. What it leaves out has none."""
@@ -34,14 +34,15 @@ Neighbours = Callable[[Sequence[int]], Mapping[int, Collection[int]]]
 Degrees = Callable[[Collection[int]], Mapping[int, int]]
 """Nodes -> how many facts each has. What it leaves out has one."""
 
-Triples = Callable[[Sequence[int]], Iterable[tuple[int, int]]]
-"""Nodes -> (node, neighbour), one after another, as they are read."""
+Pieces = Callable[[Sequence[int]], Iterator[tuple[int, Sequence[int]]]]
+"""Nodes -> (node, some of its neighbours), piece by piece, as they are read."""
 
 STEPS = 20_000  # of the best-first search for one length
 HUB = 1 << 40  # added to the cost of a node that is a hub
 FEW = 64  # nodes of a level whose degrees are looked up, to read rare ones first and to compare the two sides
 USUAL = 30  # degree that nodes of a larger level are taken to have
 NEVER = 1 << 30  # level of a node that is to be avoided
+NOTHING: tuple[None, Sequence[int]] = (None, ())
 UNIT = 1_000  # cost of a factor of two in degree; whole numbers, so that sums are exact
 
 
@@ -125,49 +126,96 @@ def best_ways(
     return found, missed
 
 
-def first_way(source: int, target: int, triples: Triples, degrees: Degrees, max_hops: int) -> tuple[int, ...] | None:
-    """Return a path with as few hops as can be, the one that is met first; None if there is none so short.
+class _Reach:
+    """What is known around one end: whole levels, and of the one beyond them what was seen so far."""
+
+    __slots__ = ("cost", "levels", "pieces", "read", "seen")
+
+    def __init__(self, end: int, pieces: Iterator[tuple[int, Sequence[int]]], cost: int) -> None:
+        self.levels = [{end}]
+        self.seen = {end}
+        self.read: list[tuple[int, Sequence[int]]] = []
+        self.pieces = pieces  # still to be read of the last level
+        self.cost = cost
+
+    @property
+    def radius(self) -> int:
+        return len(self.levels) - 1
+
+    def distance(self, node: int) -> int:
+        return next((depth for depth, level in enumerate(self.levels) if node in level), len(self.levels))
+
+    def deeper(self) -> list[int]:
+        """Make a whole level of what was seen beyond the last one, and return it."""
+        self.levels.append(self.seen.difference(*self.levels))
+        return list(self.levels[-1])
+
+    def back(self, node: int) -> list[int]:
+        """The way back to the end."""
+        way = [node]
+        for level in reversed(self.levels[: self.distance(node)]):
+            way.append(next(to for to, near in self.read if to in level and way[-1] in near))
+        return way
+
+
+def first_way(
+    source: int,
+    target: int,
+    pieces: Pieces,
+    degrees: Degrees,
+    max_hops: int,
+    cut: Callable[[], bool] | None = None,
+) -> tuple[int, ...] | None:
+    """Return a path with as few hops as can be, None if there is none so short.
+
+    A level is read to its end, or to the first triple that joins the two searches. With ``cut``, which says whether any
+    node was read only in part, both ends are read a piece at a time in turn instead, the one where less was read. As
+    long as nothing is cut the path has as few hops as can be, since the rest of a level is read to be sure; else that
+    would prove nothing, and the first path that is met is taken.
 
     >>> line = {1: [2], 2: [1, 3], 3: [2]}
-    >>> first_way(1, 3, lambda nodes: [(n, m) for n in nodes for m in line[n]], lambda nodes: {}, max_hops=2)
+    >>> first_way(1, 3, lambda nodes: ((n, line[n]) for n in nodes), lambda nodes: {}, max_hops=2)
     (1, 2, 3)
     """
     if source == target:
         return (source,)
-    behind: tuple[dict[int, int], dict[int, int]] = ({source: source}, {target: target})
-    known = degrees([source, target])
-    levels = [([source], known.get(source, 1)), ([target], known.get(target, 1))]
-    for _ in range(max_hops):
-        side = 0 if levels[0][1] <= levels[1][1] else 1
-        mine, other, fresh = behind[side], behind[1 - side], []
-        for node, to in triples(levels[side][0]):
-            if to not in mine:
-                mine[to] = node
-                if to in other:
-                    return (*reversed(_back(behind[0], to)), *_back(behind[1], to)[1:])
-                fresh.append(to)
-        if not fresh:
-            return None
-        levels[side] = _next_level(fresh, degrees)
-    return None
+    in_turn = cut is not None
+    known = {} if in_turn else degrees([source, target])
+    sides = tuple(_Reach(end, pieces([end]), known.get(end, 1)) for end in (source, target))
+    farther: tuple[int, ...] | None = None  # a path of one hop more than there might be
+    met = False
+    while True:
+        side, other = sides if sides[0].cost <= sides[1].cost else sides[::-1]
+        node, near = next(side.pieces, NOTHING)
+        if node is None:
+            level = [] if met else side.deeper()
+            if not level or side.radius + other.radius >= max_hops:
+                return farther
+            if not in_turn:
+                level, side.cost = _in_order(level, degrees)
+            side.pieces = pieces(level)
+            continue
+        side.read.append((node, near))
+        side.seen.update(near)
+        side.cost += len(near) + 1 if in_turn else 0
+        if other.seen.isdisjoint(near):
+            continue
+        met = True
+        joint = min(other.seen.intersection(near), key=lambda to: (side.distance(to) + other.distance(to), to))
+        hops = side.distance(joint) + other.distance(joint)
+        if hops <= max_hops:
+            farther = (*reversed(sides[0].back(joint)), *sides[1].back(joint)[1:])
+            if hops == side.radius + other.radius + 1 or (cut and cut()):
+                return farther
 
 
-def _next_level(nodes: list[int], degrees: Degrees) -> tuple[list[int], int]:
+def _in_order(level: list[int], degrees: Degrees) -> tuple[list[int], int]:
     """The nodes in the order in which to read them, and about how many triples that is."""
-    if len(nodes) > FEW:
-        return nodes, len(nodes) * USUAL
-    known = degrees(nodes)
-    nodes.sort(key=lambda node: known.get(node, 1))
-    return nodes, sum(known.get(node, 1) for node in nodes)
-
-
-def _back(behind: Mapping[int, int], node: int) -> list[int]:
-    """The way back to where a search began."""
-    way = [node]
-    while behind[node] != node:
-        node = behind[node]
-        way.append(node)
-    return way
+    if len(level) > FEW:
+        return level, len(level) * USUAL
+    known = degrees(level)
+    level.sort(key=lambda node: known.get(node, 1))
+    return level, sum(known.get(node, 1) for node in level)
 
 
 def _cheaper(near: _Side, far: _Side, degrees: Degrees) -> bool:
