@@ -38,6 +38,7 @@ PAGES = {
     "nothing": "/light/-/graph/search?q=zzzz",
     "missing": "/light/-/graph/entity/Ruadh+Piont",
     "empty": "/empty/-/graph",
+    "no-path": "/light/-/graph/path?from=Col+Sands&to=Mercury&to_type=substance&max_hops=1",
     "wide": "/wide/-/graph",
     "wide-entity": "/wide/-/graph/entity-id/1",
     "wide-document": "/wide/-/graph/document-id/1",
@@ -164,6 +165,18 @@ def test_every_page_fits_and_can_be_read(server: str, browser: Any, width: int, 
         assert [c for c in complaints if "404" not in c or name != "missing"] == [], name
         assert page.title(), name
     assert all(url.startswith((server, "data:")) for url in requests), "something was loaded from elsewhere"
+    context.close()
+
+
+@pytest.mark.parametrize("width", [1200, 360])
+def test_what_may_be_tried_where_no_path_was_found_stands_apart(server: str, browser: Any, width: int) -> None:
+    context = browser.new_context(viewport={"width": width, "height": 800})
+    page = context.new_page()
+    page.goto(server + PAGES["no-path"])
+    links = page.locator(".note .ways a")
+    assert links.all_inner_texts() == ["Look farther", "Look in sentences that name them"]
+    first, second = (links.nth(n).bounding_box() for n in range(2))
+    assert second["x"] - first["x"] - first["width"] >= 16 or second["y"] >= first["y"] + first["height"]
     context.close()
 
 
