@@ -77,9 +77,9 @@ def test_043_one_empty_reply_is_the_only_failure() -> None:
 @pytest.mark.parametrize(
     ("reply", "reason"),
     [
-        ("{}", "no known list"),
-        ('{"triples": null}', "no known list"),
-        ('{"result": "none"}', "no known list"),
+        ("{}", "JSON without a list of entities, attributes or triples"),
+        ('{"triples": null}', "JSON without a list of entities, attributes or triples"),
+        ('{"result": "none"}', "JSON without a list of entities, attributes or triples"),
         ("None", "no JSON"),
     ],
 )

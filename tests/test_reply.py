@@ -300,14 +300,14 @@ def test_a_missing_brace_costs_one_item() -> None:
         (" \n\u200b\ufeff", "empty reply"),
         ("None", "no JSON"),
         ("I found no facts.", "no JSON"),
-        ("null", "no known list"),
-        ("{}", "no known list"),
-        ("[1, 2]", "no known list"),
-        ('["Mira", "sails", "Gull"]', "no known list"),
-        ('{"triples": null}', "no known list"),
-        ('{"triples": "none"}', "no known list"),
-        ('{"result": "none"}', "no known list"),
-        ('{"summary": []}', "no known list"),
+        ("null", "JSON without a list of entities, attributes or triples"),
+        ("{}", "JSON without a list of entities, attributes or triples"),
+        ("[1, 2]", "JSON without a list of entities, attributes or triples"),
+        ('["Mira", "sails", "Gull"]', "JSON without a list of entities, attributes or triples"),
+        ('{"triples": null}', "JSON without a list of entities, attributes or triples"),
+        ('{"triples": "none"}', "JSON without a list of entities, attributes or triples"),
+        ('{"result": "none"}', "JSON without a list of entities, attributes or triples"),
+        ('{"summary": []}', "JSON without a list of entities, attributes or triples"),
         ('{"triples": ["a | b | c"]}', "no readable item"),
         ('{"triples": [{"head": "Mira"}]}', "no readable item"),
         ('{"triples": [{"head": "Mira", "rel', "cut off"),
@@ -478,4 +478,11 @@ def test_nothing_but_a_reply_error_is_raised(text: str) -> None:
     try:
         parse_reply(text)
     except ReplyError as error:
-        assert str(error) in ("empty reply", "no JSON", "broken JSON", "cut off", "no known list", "no readable item")
+        assert str(error) in (
+            "empty reply",
+            "no JSON",
+            "broken JSON",
+            "cut off",
+            "JSON without a list of entities, attributes or triples",
+            "no readable item",
+        )

@@ -40,6 +40,7 @@ _MAX_DEPTH = 8
 
 WRONG_SHAPE, INCOMPLETE = "wrong shape", "field missing"
 CUT_OFF, BROKEN, TOO_MANY = "cut off", "broken JSON", "too many items"
+NO_LIST = "JSON without a list of entities, attributes or triples"
 REPLY = "reply"  # the kind of what is dropped and is no item
 
 _LISTS = dict.fromkeys(("entities", "nodes", "vertices"), ENTITY)
@@ -69,8 +70,8 @@ class RawReply:
 def parse_reply(text: str) -> RawReply:
     """Read a reply.
 
-    Raises ReplyError: empty reply, no JSON, broken JSON, cut off (before the first item was complete), no known list,
-    no readable item.
+    Raises ReplyError: empty reply, no JSON, broken JSON, cut off (before the first item was complete), JSON without a
+    list of what was asked for, no readable item.
 
     >>> parse_reply('Sure: {"triples": [{"subject": "Ana", "predicate": "knows", "object": "Bo"}]}').triples[0].tail
     'Bo'
@@ -96,7 +97,7 @@ def _complain(text: str, values: Sequence[Any], collector: _Collector) -> None:
     if collector.dropped:
         raise ReplyError(BROKEN if reasons == {BROKEN} else "no readable item")
     if not collector.said_so:
-        raise ReplyError("no known list" if values else BROKEN if "{" in text or "[" in text else "no JSON")
+        raise ReplyError(NO_LIST if values else BROKEN if "{" in text or "[" in text else "no JSON")
 
 
 @dataclass
