@@ -81,13 +81,18 @@ def test_wrong_values_of_budget_spend_and_prices(filled: Run, arguments: list[st
     assert "Invalid value for " in filled(*arguments, exit_code=2).stderr
 
 
-@pytest.mark.parametrize("how", [["--yes"], ["--estimate"], ["--dry-run"], [], ["--forget-exported"]])
+ASKING = ["-m", "scripted"]
+
+
+@pytest.mark.parametrize("how", [
+    [*ASKING, "--yes"], [*ASKING, "--estimate"], [*ASKING, "--dry-run"], ASKING, ["--forget-exported"],
+])  # fmt: skip
 def test_notes_that_are_none(filled: Run, scripted: Make, how: list[str]) -> None:
     model = scripted(say)
     chosen = ["--tag", "nothing", "--where", "folder = 'x'"]
-    said = filled("extract", "-m", "scripted", *chosen, *how).stdout
+    said = filled("extract", *chosen, *how).stdout
     assert said == "No note matches --where folder = 'x' and --tag nothing, so nothing was done.\n"
-    assert json.loads(filled("extract", "-m", "scripted", *chosen, *how, "--json").stdout)["windows"] == 0
+    assert json.loads(filled("extract", *chosen, *how, "--json").stdout)["windows"] == 0
     assert model.calls == []
 
 

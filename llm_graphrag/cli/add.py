@@ -24,9 +24,11 @@ from .options import (
     json_option,
     open_knowledge_base,
     print_json,
+    refuse,
 )
 from .row_options import SOURCE, row_options
 
+FOR_FILES = ("prune", "follow", "ignore", "table", "where", "sql", "title", "text", "key", "encoding")
 SHOWN = 10  # remarks of a kind that are printed; --verbose prints all
 
 
@@ -83,6 +85,10 @@ def add(
       pbpaste | llm graphrag add - --name clipping.md
       llm install 'llm-graphrag[files]'
     """
+    if "-" in map(str, paths):
+        refuse("is for folders and files, and does nothing with -", *FOR_FILES)
+    else:
+        refuse("names what comes through -, and nothing does", "name")
     options = Options(dialect, prune, dry_run, follow, private, ignore, workers=max(0, (os.cpu_count() or 1) - 1))
     progress = ProgressLine()
     with _open(database, dry_run) as kb:

@@ -12,7 +12,7 @@ import click
 
 from ..store.connection import cannot_be_written, is_writable
 from .answer_printer import Printer
-from .model_options import ModelChoice, model_options
+from .model_options import ModelChoice, model_options, refuse_without_model
 from .options import (
     EXIT_BUDGET,
     EXIT_INTERRUPTED,
@@ -21,6 +21,7 @@ from .options import (
     errors_in_one_line,
     json_option,
     open_knowledge_base,
+    refuse,
 )
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ MODEL_HELP = "A model of llm, or an alias, that answers from the passages. Witho
     type=click.IntRange(1, 100),
     default=4,
     show_default=True,
-    help="At most this many, one call each.",
+    help="With --deep: at most this many, one call each.",
 )
 @click.option("--explore", is_flag=True, help="Have the model first walk the graph from what the question names.")
 @click.option("--no-stream", is_flag=True, help="Print the answer when it is complete, not sentence by sentence.")
@@ -108,7 +109,11 @@ def ask(
     """
     if question == "-":
         question = sys.stdin.buffer.read().decode("utf-8", "replace").strip()
-    model = _checked(model, no_llm, no_log, deep, explore)
+    if model.name is None:
+        refuse_without_model("deep", "explore")
+    if not deep:
+        refuse("is of --deep; add that, or leave it out.", "deep_windows")
+    model = replace(model, name=None if no_llm else model.name, log=model.log and not no_log)
     log = not no_log and is_writable(database)
     if model.name and database.exists() and not is_writable(database):
         raise click.ClickException(cannot_be_written(database, NOT_COUNTED))
@@ -131,23 +136,6 @@ def ask(
             click.echo(f"To read, a schema is needed, and {kb.schema.name} is now in force.", err=True)
     if status := _exit_status(answer):
         sys.exit(status)
-
-
-def _checked(model: ModelChoice, no_llm: bool, no_log: bool, deep: bool, explore: bool) -> ModelChoice:
-    """The model to be asked, no name if none is; raises UsageError for options that need one."""
-    given = {
-        "--deep": deep,
-        "--explore": explore,
-        "-o": model.options,
-        "--key": model.key,
-        "--budget": model.budget,
-        "--soft-budget": model.soft,
-    }
-    if model.name is None:
-        for option, value in given.items():
-            if value:
-                raise click.UsageError(f"{option} is for a model, and none is asked. Name one: -m MODEL")
-    return replace(model, name=None if no_llm else model.name, log=model.log and not no_log)
 
 
 def _caller(model: ModelChoice, path: Path, stack: ExitStack) -> tuple[Caller | None, Trouble | None]:

@@ -13,7 +13,15 @@ from ..sources.files import printable
 from ..text.counted import counted
 from . import extract_printer as printer
 from .model_options import ModelChoice, model_options
-from .options import ProgressLine, database_option, errors_in_one_line, json_option, open_knowledge_base, print_json
+from .options import (
+    ProgressLine,
+    database_option,
+    errors_in_one_line,
+    json_option,
+    open_knowledge_base,
+    print_json,
+    refuse,
+)
 from .values import Address, NewFile
 
 if TYPE_CHECKING:
@@ -115,6 +123,7 @@ def extract(database: Path, model: ModelChoice, as_json: bool, **chosen: Any) ->
 WAYS = ("from_replies", "export_requests", "import_replies", "forget_exported", "dask")
 CHOICE = ("documents", "where", "tag")  # which notes
 HOW = ("limit", "again", "retry_failed", "two_step", "only_estimate", "dry_run")  # … and how they are asked about
+FOR_CALLS = ("model", "model_option", "key", "budget", "soft_budget", "timeout", "workers")
 TOGETHER = (
     ("again", "retry_failed"),
     ("only_estimate", "dry_run"),
@@ -130,6 +139,10 @@ def _refuse_together(chosen: dict[str, Any]) -> None:
     for one, other in (*zip(ways, ways[1:], strict=False), *TOGETHER):
         if chosen[one] and chosen[other]:
             raise click.UsageError(f"{_option(one)} and {_option(other)} do not go together.")
+    if chosen["export_requests"] is None:
+        refuse("goes with --export-requests.", "batch_format")
+    if way := next((name for name in ("from_replies", "import_replies", "forget_exported") if chosen[name]), None):
+        refuse(f"is for calls, and {_option(way)} makes none.", *FOR_CALLS)
     if chosen["any_model"] and chosen["import_replies"] is None:
         raise click.UsageError("--any-model goes with --import-replies.")
 

@@ -11,7 +11,7 @@ import click
 
 from ..sources.files import printable
 from ..text.counted import counted
-from .options import database_option, errors_in_one_line, json_option, open_knowledge_base, print_json
+from .options import database_option, errors_in_one_line, json_option, open_knowledge_base, print_json, refuse
 
 if TYPE_CHECKING:
     from ..review.history import Changed, Fact, History, Note
@@ -60,6 +60,7 @@ def history(
     if len(asked) > 1:
         raise click.UsageError("--since, --run, --last and --keep exclude each other; give one of them")
     if keep is not None:
+        refuse("does nothing with --keep, which prints no lines", "everything")
         _keep(database, keep, as_json)
     elif asked:
         _show(database, since, run, last, everything, as_json)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from .options import refuse
 from .values import Amount, Number, Text
 
 if TYPE_CHECKING:
@@ -65,6 +66,12 @@ class ModelChoice:
             log=self.log,
             stop=self.stop,
         )
+
+
+def refuse_without_model(*others: str) -> None:
+    """Raise UsageError for an option that is for a model, be it one of ``others``, where no model is asked."""
+    names = ("model_option", "key", "budget", "soft_budget", "timeout")
+    refuse("is for a model, and none is asked. Name one: -m MODEL", *others, *names)
 
 
 @contextmanager

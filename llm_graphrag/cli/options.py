@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import click
+from click.core import ParameterSource
 
 from ..knowledge_base import KnowledgeBase
 from ..routes.scope import ScopeError
@@ -63,6 +64,15 @@ def open_knowledge_base(path: Path, *, readonly: bool = True, create: bool = Fal
         return KnowledgeBase.open(path, readonly=readonly, create=create)
     except (ValueError, OSError) as error:
         raise click.ClickException(str(error)) from error
+
+
+def refuse(why: str, *parameters: str) -> None:
+    """Raise UsageError if one of these parameters was given, since it does nothing here; ``why`` follows its name."""
+    context = click.get_current_context()
+    written = {parameter.name: parameter.opts[0] for parameter in context.command.params}
+    for name in parameters:
+        if context.get_parameter_source(name) in (ParameterSource.COMMANDLINE, ParameterSource.ENVIRONMENT):
+            raise click.UsageError(f"{written[name]} {why}")
 
 
 def print_json(value: object) -> None:

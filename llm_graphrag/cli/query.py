@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from .model_options import ModelChoice, model_options
-from .options import EXIT_BUDGET, EXIT_INTERRUPTED, database_option, errors_in_one_line, json_option
+from .model_options import ModelChoice, model_options, refuse_without_model
+from .options import EXIT_BUDGET, EXIT_INTERRUPTED, database_option, errors_in_one_line, json_option, refuse
 from .query_printer import print_csv, print_json, print_rows, print_schema, print_written
 from .values import Number
 
@@ -90,7 +90,7 @@ def query(
         written = _written(database, query, model, cypher, limit, time_limit)
         print_written(written, as_csv, as_json)
         sys.exit(_exit_status(written))
-    _refuse_model_options(model)
+    refuse_without_model()
     rows = _run(database, query, cypher, limit, time_limit)
     if as_csv:
         print_csv(rows)
@@ -138,16 +138,10 @@ def _schema(query: str | None, database: Path, model: ModelChoice, as_csv: bool,
 
     if query is not None or model.name is not None or as_csv:
         raise click.UsageError("--schema stands alone, or with --json.")
+    refuse("does nothing with --schema, which stands alone, or with --json.", "cypher", "limit", "time_limit")
     with open_at_rest(database) as connection:
         words = vocabulary(connection)
     print_schema(words, as_json)
-
-
-def _refuse_model_options(model: ModelChoice) -> None:
-    given = {"-o": model.options, "--key": model.key, "--budget": model.budget, "--soft-budget": model.soft}
-    for option, value in given.items():
-        if value:
-            raise click.UsageError(f"{option} is for a model, and none is asked. Name one: -m MODEL")
 
 
 def _exit_status(written: Written) -> int:

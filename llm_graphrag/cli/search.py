@@ -12,7 +12,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import click
 
-from .options import EXIT_SKIPPED, database_option, errors_in_one_line, json_option, open_knowledge_base
+from .options import EXIT_SKIPPED, database_option, errors_in_one_line, json_option, open_knowledge_base, refuse
 
 if TYPE_CHECKING:
     from ..routes.hits import Hit
@@ -94,6 +94,8 @@ def search(
     if explain and batch is not None:
         raise click.UsageError("--explain shows one query; leave --batch out.")
     options: dict[str, Any] = {"k": k, "where": where, "tag": tag, "since": since, "advanced": advanced}
+    if not types:
+        refuse("leaves --type out, and there is none.", "no_type_filter")
     if rerank is not None and "scoring" not in routes:
         raise click.UsageError("--rerank rates the facts of one route; add --route scoring.")
     if explain and routes:
