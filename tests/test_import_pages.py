@@ -44,3 +44,20 @@ async def test_pages(tmp_path: Path) -> None:
             assert url.endswith(".json") or "Film <b>" not in response.text, url
     finally:
         shut(datasette)
+
+
+async def test_what_is_called_like_a_number_is_found_by_its_name(tmp_path: Path) -> None:
+    (tmp_path / "bugs.csv").write_text("#2,blocks,#77\nAna,reported,#2\n", "utf-8")
+    path = tmp_path / "bugs.db"
+    with KnowledgeBase.open(path, create=True) as kb:
+        kb.import_graph([tmp_path / "bugs.csv"])
+        number = kb.connection.execute("SELECT id FROM kg_entities WHERE name = '#2'").fetchone()[0]
+    assert number != 2
+    datasette = await serve(path)
+    try:
+        card = await datasette.client.get("/bugs/-/graph/entity/~232.json")
+        assert (card.status_code, card.json()["entity"]["id"]) == (200, number)
+        asked = await datasette.client.get("/bugs/-/graph/path.json?from=%232&to=%2377")
+        assert [node["name"] for node in asked.json()["paths"][0]["nodes"]] == ["#2", "#77"]
+    finally:
+        shut(datasette)

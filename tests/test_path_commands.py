@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pathlib
 
 import pytest
 from conftest import Run, Vault
@@ -305,3 +306,28 @@ def test_a_title_of_a_note_with_facts_comes_before_a_name_that_is_only_mentioned
         "INSERT INTO kg_triples(head, relation, tail, evidence) VALUES (?, 'is_a', ?, 1)", [mentioned, note]
     )
     assert [node.name for node in named(connection, "schemas")] == ["Schemas"]
+
+
+def test_what_is_called_like_a_number_can_be_named(tmp_path: pathlib.Path, run: Run) -> None:
+    rows = ["head,relation,tail,head_type", "#4,knows,#77,bug", "Ana,knows,Ben,person", "Ana,likes,Cleo,person"]
+    (tmp_path / "g.csv").write_text("\n".join(rows), "utf-8")
+    run("import", tmp_path / "g.csv")
+    with KnowledgeBase.open(tmp_path / "user" / "graphrag.db", readonly=True) as kb:
+        ids = {row[0]: row[1] for row in kb.connection.execute("SELECT name, id FROM kg_entities")}
+        other = next(name for name, id_ in ids.items() if id_ == 4)
+        assert other not in ("#4", "#77")
+        assert meant(kb.connection, "#77").name == "#77"  # nothing has this number
+        assert meant(kb.connection, f"#{ids['Ana']}").name == "Ana"
+        assert (meant(kb.connection, "##4").name, meant(kb.connection, f"##{ids['#4']}").name) == (other, "#4")
+        assert meant(kb.connection, "#4 (bug)").name == "#4"
+        with pytest.raises(ValueError, match="Nothing is called ##77"):
+            meant(kb.connection, "##77")
+    said = run("follow", "#4", "knows", exit_code=1).stderr
+    assert said.startswith("Error: #4 may be any of ")
+    assert f"#4 (bug) ##{ids['#4']}" in said and said.endswith("Say which by its number, such as '##4'.\n")
+    assert run("follow", f"##{ids['#4']}", "knows").stdout.startswith(" 1. #4 —knows→ #77")
+    assert run("follow", "#77", "^knows").stdout.startswith(" 1. #77 ←knows— #4")
+    shown = [card["name"] for card in json.loads(run("entity", "#4", "--json").stdout)]
+    assert shown == ["#4", other]
+    assert [card["name"] for card in json.loads(run("entity", "##4", "--json").stdout)] == [other]
+    assert [card["name"] for card in json.loads(run("entity", "#77", "--json").stdout)] == ["#77"]

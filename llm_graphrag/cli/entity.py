@@ -25,8 +25,8 @@ ARROWS = {"out": "{relation} →", "in": "← {relation}", "attribute": "{relati
 def entity(name: str, database: Path, limit: int, as_json: bool) -> None:
     """Show what is known of one entity: names, type, facts, each with its sentence.
 
-    NAME is any of its names; case and surrounding punctuation do not matter. If
-    several entities share it, all are shown. Exit status 1 if there is none.
+    NAME is any of its names, or #ID; case and surrounding punctuation do not matter.
+    If several entities share it, all are shown. Exit status 1 if there is none.
 
     \b
     Examples:

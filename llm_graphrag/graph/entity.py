@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ..text.normalise import name_key
+from .named import by_id
 
 __all__ = ["Card", "Group", "Quote", "Stated", "cards"]
 
@@ -105,9 +106,13 @@ class Card:
 
 
 def cards(connection: sqlite3.Connection, name: str, limit: int = 10) -> list[Card]:
-    """Return the entities called ``name``, by any of their names; ``limit`` facts of each group are read (0: all)."""
+    """Return the entities called ``name``, by any of their names or as ``#id``.
+
+    ``limit`` facts of each group are read (0: all).
+    """
     ids = [row[0] for row in connection.execute(FIND, {"key": name_key(name)})]
-    return [_card(connection, entity, limit) for entity in ids]
+    ids += [node.id for node in by_id(connection, name)]
+    return [_card(connection, entity, limit) for entity in dict.fromkeys(ids)]
 
 
 def _card(connection: sqlite3.Connection, entity: int, limit: int) -> Card:

@@ -3,7 +3,8 @@
 A name is looked up by its key, among names before aliases, unless the names are in no triple and
 an alias is. Where several entities share it, a type in brackets behind it tells them apart,
 ``Mercury (planet)``, and so does ``#12``, an id; of names of a graph that differ only in how they
-are written, the one that is written so.
+are written, the one that is written so. Something may also be called ``#12``: it is meant if nothing
+has that id, and if something has, ``##12`` is the id and nothing else.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from .hops import Node
 from .linker import nearest_names
 from .verbalize import shown
 
-__all__ = ["meant", "named"]
+__all__ = ["by_id", "meant", "named"]
 
 MOST = 8  # entities listed that share a name
 
@@ -32,15 +33,31 @@ BY_ID = """
     SELECT k.id, k.name, k.type FROM kg_entities e CROSS JOIN kg_entities k ON k.id = coalesce(e.merged_into, e.id)
     WHERE e.id = :id
 """
-_ID = re.compile(r"#(\d{1,18})")
+_ID = re.compile(r"(##?)(\d{1,18})")
 _NUMBERED = re.compile(r" \(\d+\)$")  # of names of one graph that differ only in how they are written
 _TYPED = re.compile(r"(.+?)\s*\(([^()]*)\)\s*", re.DOTALL)
 
 
 def named(connection: sqlite3.Connection, name: str) -> list[Node]:
-    """Return the entities that a name may mean, by their own names before their other ones; by ``#id`` one at most."""
-    if by_id := _ID.fullmatch(name.strip()):
-        return [Node(*row) for row in connection.execute(BY_ID, {"id": int(by_id[1])})]
+    """Return the entities that a name may mean, by their own names before their other ones; by ``##id`` one at most."""
+    if (written := _ID.fullmatch(name.strip())) is None:
+        return _called(connection, name)
+    numbered = by_id(connection, name)
+    if numbered and written[1] == "##":
+        return numbered
+    called = _called(connection, name)
+    same = [node for node in called if name_key(node.name) == name_key(name)]
+    return list(dict.fromkeys(numbered + same)) if numbered else called
+
+
+def by_id(connection: sqlite3.Connection, name: str) -> list[Node]:
+    """Return the entity whose id ``#12`` or ``##12`` gives; empty if there is none, or for any other name."""
+    written = _ID.fullmatch(name.strip())
+    rows = connection.execute(BY_ID, {"id": int(written[2])}) if written else ()
+    return [Node(*row) for row in rows]
+
+
+def _called(connection: sqlite3.Connection, name: str) -> list[Node]:
     rows = connection.execute(BY_KEY, {"key": name_key(name)}).fetchall()
     if rows:
         numbered = any(_NUMBERED.search(row[1]) for row in rows)
@@ -66,6 +83,8 @@ def meant(connection: sqlite3.Connection, name: str) -> Node:
         near = nearest_names(connection, name, 3) if name.strip() else []
         hint = f" Did you mean {' or '.join(map(shown, near))}?" if near else ""
         raise ValueError(f"Nothing is called {shown(name)}.{hint}")
-    listed = ", ".join(f"{shown(node.name)} ({shortened(node.type) or 'no type'}) #{node.id}" for node in found[:MOST])
+    sign = "##" if _ID.fullmatch(name.strip()) else "#"
+    several = [f"{shown(node.name)} ({shortened(node.type) or 'no type'}) {sign}{node.id}" for node in found[:MOST]]
     more = f" and {len(found) - MOST} more" if len(found) > MOST else ""
-    raise ValueError(f"{shown(name)} may be any of {listed}{more}. Say which by its number, such as '#{found[0].id}'.")
+    which = f"Say which by its number, such as '{sign}{found[0].id}'."
+    raise ValueError(f"{shown(name)} may be any of {', '.join(several)}{more}. {which}")
