@@ -130,6 +130,7 @@ def _asked(
 def _explored(look: _Look, found: Found, caller: Caller) -> tuple[Found, Explored, dict[str, Any]]:
     """Have the model walk the graph from what the question names; of what it found, the last hops tell most."""
     from ..graph.candidates import flat
+    from ..graph.written import spare
     from ..routes.agentic import explore
 
     starts = [candidate.entity for candidate in flat(found.plan.mentions)]
@@ -138,7 +139,11 @@ def _explored(look: _Look, found: Found, caller: Caller) -> tuple[Found, Explore
     latest_first = way.triples[::-1]
     told = sorted(latest_first, key=lambda fact: fact.end.id not in ends)
     found = replace(found, explored=tuple(fact.triple for fact in told))
-    return found, Explored(len(way.rounds), len(way.triples), way.calls, way.stop, way.trouble), asdict(way)
+    return (
+        found,
+        Explored(len(way.rounds), len(way.triples), way.calls, way.stop, way.trouble),
+        asdict(way, dict_factory=spare),
+    )
 
 
 def _deepened(deepen: Callable[[Sequence[int]], Report], chunks: Sequence[int]) -> Deepened:

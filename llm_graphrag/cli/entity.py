@@ -44,9 +44,10 @@ def entity(name: str, database: Path, limit: int, as_json: bool) -> None:
         hint = f" Did you mean {' or '.join(map(shortened, near))}?" if near else ""
         raise click.ClickException(f"Nothing is called {shortened(name)}.{hint}")
     if as_json:
+        from ..graph.written import spare
         from .search import dump
 
-        click.echo(dump([asdict(card) for card in found], indent=2))
+        click.echo(dump([asdict(card, dict_factory=spare) for card in found], indent=2))
         return
     for place, card in enumerate(found):
         if place:

@@ -98,10 +98,13 @@ def _check_types(kb: KnowledgeBase, types: Sequence[str]) -> None:
 
 
 def _print_json(found: Linked, flat: bool) -> None:
+    from ..graph.written import spare
+
     if flat:
-        print_json([asdict(candidate) for candidate in found.flat()])
+        print_json([asdict(candidate, dict_factory=spare) for candidate in found.flat()])
     else:
-        print_json({"mentions": [asdict(mention) for mention in found.mentions], "unlinked": list(found.unlinked)})
+        mentions = [asdict(mention, dict_factory=spare) for mention in found.mentions]
+        print_json({"mentions": mentions, "unlinked": list(found.unlinked)})
 
 
 def _print(found: Linked, flat: bool) -> None:

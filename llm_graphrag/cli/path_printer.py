@@ -50,7 +50,8 @@ def as_dict(path: Path) -> dict[str, Any]:
 
 
 def entity_dict(node: Node) -> dict[str, Any]:
-    return {"id": node.id, "name": node.name, "type": node.type}
+    written = {"written": node.written} if node.written else {}
+    return {"id": node.id, "name": node.name, **written, "type": node.type}
 
 
 def _hop(hop: Hop) -> dict[str, Any]:

@@ -20,6 +20,7 @@ class Candidate:
     note: bool = False  # whether a document is about it
     type: str = ""
     facts: int = 0
+    written: str = ""  # how its file writes it, if it has a number here
 
     @property
     def degree(self) -> int:

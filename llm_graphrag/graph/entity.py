@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 from ..text.normalise import name_key
 from .named import by_id
+from .written import written
 
 __all__ = ["Card", "Group", "Quote", "Stated", "cards"]
 
@@ -46,11 +47,11 @@ GROUPS = {
     "attribute": "SELECT attribute, count(*) FROM kg_attributes WHERE entity = :entity GROUP BY 1 ORDER BY 1",
 }
 FACTS = {
-    "out": """SELECT t.id, o.name FROM kg_triples t JOIN kg_entities o ON o.id = t.tail
+    "out": """SELECT t.id, o.name, o.id FROM kg_triples t JOIN kg_entities o ON o.id = t.tail
               WHERE t.head = :entity AND t.relation = :relation ORDER BY t.evidence DESC, o.name, t.id LIMIT :limit""",
-    "in": """SELECT t.id, o.name FROM kg_triples t JOIN kg_entities o ON o.id = t.head
+    "in": """SELECT t.id, o.name, o.id FROM kg_triples t JOIN kg_entities o ON o.id = t.head
              WHERE t.tail = :entity AND t.relation = :relation ORDER BY t.evidence DESC, o.name, t.id LIMIT :limit""",
-    "attribute": """SELECT id, value FROM kg_attributes
+    "attribute": """SELECT id, value, NULL FROM kg_attributes
                     WHERE entity = :entity AND attribute = :relation ORDER BY evidence DESC, value, id LIMIT :limit""",
 }
 EVIDENCE = """
@@ -79,6 +80,7 @@ class Stated:
 
     name: str
     quotes: tuple[Quote, ...]
+    written: str = ""  # how its file writes it, if it has a number here
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +105,7 @@ class Card:
     aliases: tuple[str, ...]
     notes: tuple[str, ...]
     groups: tuple[Group, ...]
+    written: str = ""  # how its file writes it, if it has a number here
 
 
 def cards(connection: sqlite3.Connection, name: str, limit: int = 10) -> list[Card]:
@@ -125,7 +128,8 @@ def _card(connection: sqlite3.Connection, entity: int, limit: int) -> Card:
         for relation, count in connection.execute(sql, values).fetchall():
             facts = _facts(connection, entity, direction, relation, limit)
             groups.append(Group(relation, direction, count, facts))
-    return Card(id_, name, type_, origin, chunks, aliases, notes, tuple(groups))
+    told = written(connection, {id_: name})
+    return Card(id_, name, type_, origin, chunks, aliases, notes, tuple(groups), told.get(id_, ""))
 
 
 def _facts(
@@ -134,7 +138,8 @@ def _facts(
     values = {"entity": entity, "relation": relation, "limit": limit if limit > 0 else -1}
     rows = connection.execute(FACTS[direction], values).fetchall()
     quotes = _quotes(connection, "attribute" if direction == "attribute" else "triple", [row[0] for row in rows])
-    return tuple(Stated(other, quotes.get(fact, ())) for fact, other in rows)
+    told = written(connection, {entity: other for _, other, entity in rows if entity is not None})
+    return tuple(Stated(other, quotes.get(fact, ()), told.get(entity, "")) for fact, other, entity in rows)
 
 
 def _quotes(connection: sqlite3.Connection, column: str, facts: list[int]) -> Mapping[int, tuple[Quote, ...]]:

@@ -9,10 +9,11 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ..facts.claims import EMBEDS, LINKS_TO
 from .frontier import EVERYTHING, Within
+from .written import written
 
 __all__ = ["Evidence", "Hop", "Joined", "Node", "evidence_of", "hops_between", "hops_of", "nodes_of"]
 
@@ -58,6 +59,7 @@ class Node:
     id: int
     name: str
     type: str
+    written: str = field(default="", compare=False)  # how its file writes it, if it has a number here
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,8 +95,9 @@ class Hop:
 
 def nodes_of(connection: sqlite3.Connection, ids: Iterable[int]) -> dict[int, Node]:
     """Return id -> entity, for those that there are."""
-    rows = connection.execute(NODES, {"nodes": json.dumps(list(ids))})
-    return {id_: Node(id_, name, type_) for id_, name, type_ in rows}
+    rows = connection.execute(NODES, {"nodes": json.dumps(list(ids))}).fetchall()
+    otherwise = written(connection, {id_: name for id_, name, _ in rows})
+    return {id_: Node(id_, name, type_, otherwise.get(id_, "")) for id_, name, type_ in rows}
 
 
 def evidence_of(

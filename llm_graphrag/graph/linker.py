@@ -24,6 +24,7 @@ from dataclasses import replace
 from .candidates import Linked, Mention, Scope
 from .link_methods import ROOTS, Methods, Wanted
 from .mentions import find_mentions
+from .written import written
 
 __all__ = ["link", "link_texts", "nearest_names"]
 
@@ -56,7 +57,7 @@ def link(
     texts = _checked(mentions)
     methods = Methods(connection, _wanted(connection, 1 if best else k, min_score, types, allow_ids))
     found = methods.candidates(texts, vectors=vectors, plugins=True)
-    return Linked(tuple(Mention(text, 0, len(text), found[text]) for text in texts))
+    return _as_written(connection, [Mention(text, 0, len(text), found[text]) for text in texts])
 
 
 def link_texts(
@@ -83,7 +84,18 @@ def link_texts(
             found.append(replace(mention, candidates=spelled.get(mention.text, sure)))
         if vectors and (near := methods.nearest(text)):
             found.append(Mention(text, 0, len(text), near))
-    return Linked(tuple(found))
+    return _as_written(connection, found)
+
+
+def _as_written(connection: sqlite3.Connection, mentions: Sequence[Mention]) -> Linked:
+    """The mentions, and of entities that have a number in their name how their file writes them."""
+    told = written(connection, {c.entity: c.name for mention in mentions for c in mention.candidates})
+    return Linked(
+        tuple(
+            replace(mention, candidates=tuple(replace(c, written=told.get(c.entity, "")) for c in mention.candidates))
+            for mention in mentions
+        )
+    )
 
 
 def nearest_names(connection: sqlite3.Connection, name: str, n: int = 5) -> list[str]:
