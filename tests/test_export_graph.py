@@ -306,6 +306,12 @@ def test_what_is_there_is_not_replaced_by_the_way(kb: KnowledgeBase, tmp_path: P
         kb.export_graph(out)
     with pytest.raises(ExportError, match="is a file; name another place"):
         kb.export_graph(out, "neo4j", overwrite=True)
+    with pytest.raises(
+        ExportError, match=r"is a folder: name a file in it, such as .*graph\.csv, or add --format ladybug or neo4j"
+    ):
+        kb.export_graph(tmp_path)
+    with pytest.raises(ExportError, match=r"is a folder; name a file in it, such as .*graph\.jsonl$"):
+        kb.export_graph(tmp_path, "jsonl")
     with pytest.raises(ExportError, match="There is no folder"):
         kb.export_graph(tmp_path / "nowhere" / "out.csv")
     with pytest.raises(ExportError, match=r"There is no format 'xls'\. There are: csv, graphml"):

@@ -8,6 +8,7 @@ import json
 import sqlite3
 from collections import Counter
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from conftest import Run, Vault
@@ -114,6 +115,18 @@ def test_attributes_are_values(kb: KnowledgeBase, tmp_path: Path) -> None:
           attributes=("Release Year",))  # fmt: skip
     assert attributes(kb) == {("Ada", "born", "1815"), ("Ada", "died", "1852"), ("Jaws", "release_year", "1975")}
     assert {row[3] for row in triples(kb)} == {"Ben", "Spielberg"}
+
+
+def test_an_attribute_that_no_row_has_is_named(run: Run, tmp_path: Path) -> None:
+    path = written(tmp_path, "years.tsv", "Jaws\trelease year\t1975\nJaws\tdirected by\tSpielberg\n")
+    told = run("import", path, "--attribute", "Release Year", "--attribute", "relase years", "--attribute", "nosuch")
+    assert told.stderr.split("\n") == [
+        "Warning: --attribute: no row has the relation 'relase years'. There is: release_year",
+        "Warning: --attribute: no row has the relation 'nosuch'. There is: directed_by, release_year", "",
+    ]  # fmt: skip
+    lines = written(tmp_path, "kb.jsonl", '["Jaws", "has genre", "Horror"]\n')
+    told = run("import", lines, path, "--attribute", "has genre", "--attribute", "release year")
+    assert told.stderr == ""  # each is in one of them
 
 
 def test_json_lines(kb: KnowledgeBase, tmp_path: Path) -> None:
@@ -296,6 +309,20 @@ def test_the_command_says_what_was_skipped(run: Run, tmp_path: Path) -> None:
         (["nowhere.csv"], 1, "nowhere.csv is not there"),
         ([], 2, "say what to read"),
         (["graph.bin"], 1, "its name does not say its format; add --format"),
+        (
+            ["graph.graphml"],
+            1,
+            "graph.graphml: GraphML is written by export, not read by import. Read are CSV, TSV, JSON",
+        ),
+        (["graph.parquet"], 1, "graph.parquet: Parquet is written by export, not read by import"),
+        (["folder"], 1, "folder is a folder; name the files in it"),
+        (["neo"], 1, "neo is a folder; read it with: neo/relationships.csv --nodes neo/nodes.csv"),
+        (
+            ["g.nt", "--attribute", "x"],
+            1,
+            "--attribute is about tables and JSON lines of triples, and none is to be read",
+        ),
+        (["--nodes", "two.csv", "--tail", "x"], 1, "--tail is about tables and JSON lines of triples"),
         (["two.csv"], 3, "its rows have 2 columns; a triple needs three"),
         (["kb.csv", "--delimiter", "ab"], 2, "--delimiter is one character"),
         (["kb.csv", "--sidecars", "x"], 2, "--sidecars stands alone"),
@@ -307,7 +334,17 @@ def test_the_command_says_what_was_skipped(run: Run, tmp_path: Path) -> None:
 def test_errors_are_one_line(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], code: int,
                              message: str) -> None:  # fmt: skip
     monkeypatch.chdir(tmp_path)
-    written(tmp_path, "graph.bin", b"a,b,c\n")
+    for name in (
+        "graph.bin",
+        "graph.graphml",
+        "graph.parquet",
+        "g.nt",
+        "folder/a",
+        "neo/nodes.csv",
+        "neo/relationships.csv",
+    ):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        written(tmp_path, name, b"a,b,c\n")
     written(tmp_path, "two.csv", "Ada,Ben\n")
     written(tmp_path, "kb.csv", "A,r,B\n")
     result = run("import", *arguments, exit_code=code)
@@ -547,3 +584,82 @@ def test_search_gives_the_line_of_the_row_that_it_shows(tmp_path: Path) -> None:
         assert " ".join(lines[hit.line - 1].split()) == shown.strip("… ")
         (citation,) = kb.ask("which leaf does leaf 17 like", k=1).citations
         assert (citation.line, citation.quote) == (hit.line, lines[hit.line - 1])
+
+
+def columns_said(text: str, name: str = "t.csv", **options: object) -> tuple[set[tuple[str, str, str]], list[str]]:
+    """The triples of a table, by name, and what was said of how it was read."""
+    with KnowledgeBase.in_memory() as kb, TemporaryDirectory() as folder:
+        done = bring(kb, written(Path(folder), name, text), schema=False, **options)
+        facts = {(head, relation, tail) for head, _, relation, tail, _ in triples(kb)}
+        return facts, [remark.message for remark in (*done.skipped, *done.warnings)]
+
+
+FILMS = "Hamlet,directed by,Olivier\nJaws,directed by,Spielberg\n"
+READ = {("Hamlet", "directed_by", "Olivier"), ("Jaws", "directed_by", "Spielberg")}
+BY_NAME = "its first row was read as names of columns: film is the head, link the relation, who the tail"
+
+
+def test_a_header_of_unknown_names_is_told_from_the_rows() -> None:
+    for name, text in (("t.csv", f"film,link,who\n{FILMS}"), ("t.tsv", f"film,link,who\n{FILMS}".replace(",", "\t"))):
+        assert columns_said(text, name) == (READ, [f"{BY_NAME} (--no-header: it is a triple)"])
+    facts, said = columns_said(f"film,link,who\n{FILMS}", header=False)
+    assert facts == READ | {("film", "link", "who")} and said == []
+    many = "".join(f"Film {n},made in,{1900 + n}\n" for n in range(20))
+    facts, said = columns_said(f"Film,Link,Year\n{many}")
+    assert len(facts) == 20 and said == [
+        "its first row was read as names of columns: Film is the head, Link the relation, Year the tail"
+        " (--no-header: it is a triple)"
+    ]
+    facts, said = columns_said(f"film,link,who,year\n{FILMS}".replace("vier", "vier,1948"))
+    assert facts == READ and said[1] == "columns that are not read: year" and said[0].startswith(BY_NAME)
+    facts, said = columns_said("when,film,link,who\n" + FILMS.replace("Ha", "1,Ha").replace("Ja", "2,Ja"),
+                               head="2", relation="3", tail="4")  # fmt: skip
+    assert facts == READ and said[0].startswith(BY_NAME)
+
+
+def test_a_first_row_that_is_a_triple_is_read_without_a_word() -> None:
+    for first in ("Duel,directed by,Spielberg", "Jaws,has genre,Drama", "Solaris,seen by,Olivier", "9 to 5,is,fun"):
+        facts, said = columns_said(f"{first}\n{FILMS}")
+        assert len(facts) == 3 and said == [], first
+
+
+def test_a_first_row_that_may_be_either_is_told() -> None:
+    facts, said = columns_said("tea,goes with,milk\ncat,likes,fish\n")
+    assert facts == {("tea", "goes_with", "milk"), ("cat", "likes", "fish")}
+    assert said == ["its first row was read as a triple, tea —goes with→ milk. If it names the columns: --header"]
+    facts, said = columns_said("tea,goes with,milk\ncat,likes,fish\n", header=True)
+    assert facts == {("cat", "likes", "fish")}
+    assert said == [
+        "columns were read so: tea as the head, goes with as the relation, milk as the tail."
+        " If that is wrong: --head, --relation, --tail COLUMN"
+    ]
+    facts, said = columns_said("a,r,b,0.5\nc,r,b,0.7\n")
+    assert facts == {("a", "r", "b"), ("c", "r", "b")}
+    assert said == [
+        "its rows have 4 columns, of which the first three were read: a —r→ b."
+        " If that is wrong: --head, --relation, --tail NUMBER, or --header"
+    ]
+
+
+def test_a_header_that_is_known_in_part() -> None:
+    facts, said = columns_said(f"source,link,target\n{FILMS}")
+    assert facts == READ and said[0].startswith("columns were read so: link as the relation.")
+    assert columns_said(f"source,link,target,year\n{FILMS}") == (
+        set(),
+        ["which column is the relation? Name it: --relation COLUMN. The columns are: source, link, target, year"],
+    )
+
+
+@pytest.mark.parametrize("text", ["id,name,type\nm1,Hamlet,film\n", "id,label\nm1,Hamlet\n",
+                                  "name,born,aliases,type\nAda,1815,,person\n"])  # fmt: skip
+def test_a_table_of_nodes_is_not_read_as_triples(text: str) -> None:
+    facts, [said] = columns_said(text)
+    assert facts == set() and said.startswith("it looks like a table of nodes, with the columns ")
+    assert "read it with --nodes FILE" in said
+
+
+@pytest.mark.skipif(not METAQA.exists(), reason="needs ../shared/data")
+@pytest.mark.parametrize("path", sorted(METAQA.parents[1].glob("*/*kb.tsv")), ids=lambda path: path.name)
+def test_tables_without_header_are_read_without_a_word(path: Path) -> None:
+    text = "".join(path.read_text("utf-8").splitlines(keepends=True)[:300])
+    assert [message for message in columns_said(text, "kb.tsv")[1] if "written otherwise" not in message] == []

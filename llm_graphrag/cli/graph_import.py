@@ -41,7 +41,11 @@ DELIMITERS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "pipe": 
 @click.option("--relation", default="", metavar="COLUMN", help="Column of relations.")
 @click.option("--tail", default="", metavar="COLUMN", help="Column of tails.")
 @click.option("--delimiter", default="", metavar="SIGN", help="What separates cells; found out if not given.")
-@click.option("--header/--no-header", default=None, help="Whether the first row names the columns.")
+@click.option(
+    "--header/--no-header",
+    default=None,
+    help="Whether the first row names the columns; told from the rows if not given.",
+)
 @click.option("--attribute", multiple=True, metavar="RELATION", help="A relation whose tails are values, not entities.")
 @click.option("--nodes", multiple=True, type=FILE, metavar="FILE", help="A table of nodes: id, name, type, aliases.")
 @click.option("--encoding", default="", help="Of tables that are not UTF-8, such as utf-16-le or cp1252.")

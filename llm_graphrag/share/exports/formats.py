@@ -62,6 +62,11 @@ def format_of(out: Path, name: str, known: dict[str, Exporter]) -> str:
             raise ExportError(f"There is no format {name!r}. There are: {', '.join(sorted(known))}")
         return name
     found = next((format for format, exporter in known.items() if out.suffix.lower() in exporter.extensions), None)
+    if found is None and out.is_dir():
+        folders = " or ".join(sorted(format for format, exporter in known.items() if exporter.folder))
+        raise ExportError(
+            f"{out} is a folder: name a file in it, such as {out / 'graph.csv'}, or add --format {folders}"
+        )
     if found is None:
         raise ExportError(f"{out.name!r} does not say its format; add --format ({', '.join(sorted(known))})")
     return found
@@ -69,10 +74,13 @@ def format_of(out: Path, name: str, known: dict[str, Exporter]) -> str:
 
 def write(graph: Graph, out: Path, exporter: Exporter, overwrite: bool) -> str:
     """Write a file or a folder; returns what the format has to say. Raises ExportError if something is there."""
-    if not overwrite and out.exists() and not (exporter.folder and out.is_dir() and not any(out.iterdir())):
+    if exporter.folder and out.is_file():
+        raise ExportError(f"{out} is a file; name another place: this format writes a folder")
+    if out.is_dir() and not exporter.folder:
+        inside = out / f"graph{next(iter(exporter.extensions), '')}"
+        raise ExportError(f"{out} is a folder; name a file in it, such as {inside}")
+    if not overwrite and out.exists() and not (out.is_dir() and not any(out.iterdir())):
         raise ExportError(f"{out} is there already; --overwrite replaces it")
-    if out.exists() and out.is_dir() is not exporter.folder:
-        raise ExportError(f"{out} is {'a folder' if out.is_dir() else 'a file'}; name another place")
     if not out.parent.is_dir():
         raise ExportError(f"There is no folder {out.parent} to write to")
     aside = Path(tempfile.mkdtemp(prefix=".graphrag-", dir=out.parent))

@@ -1,4 +1,7 @@
-"""Which column of a table is what: by what a person said, else by its name, else by its place."""
+"""Which column of a table is what: by what a person said, else by its name, else by its place.
+
+Where neither the file nor a person says it, what was taken for what is told, with the option that says otherwise.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,10 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-__all__ = ["ColumnError", "Columns", "Named", "node_columns", "triple_columns"]
+from ...text.normalise import clean_name
+from .header import is_header
+
+__all__ = ["ColumnError", "Columns", "Named", "key_columns", "node_columns", "triple_columns"]
 
 #: Role → the names of columns that mean it, the surest first. Colons are those of neo4j-admin's headers.
 TRIPLES = {
@@ -29,8 +35,11 @@ NODES = {
     "id": ("id", "node_id", "key", "iri", "uri"),
     "name": ("name", "label", "title"),
     "type": ("type", "types", "labels", "kind", "category", "class"),
-    "aliases": ("aliases", "alias", "synonyms", "also_known_as", "altlabel"),
+    "aliases": ("aliases", "alias", "synonyms", "also_known_as", "other_names", "altlabel"),
 }
+
+ENDS = ("head", "relation", "tail")
+SHOWN = 40  # characters of a cell in a message
 
 _TYPED = re.compile(r"(.*):(?:string|int|long|float|double|boolean|date|datetime)(?:\[\])?", re.IGNORECASE)
 
@@ -59,45 +68,118 @@ class Columns:
     roles: Mapping[str, int]
     others: Mapping[str, int]
     has_header: bool
+    said: str = ""  # how they were taken, if nothing says it
 
 
-def triple_columns(first: Sequence[str], named: Named, header: bool | None) -> Columns:
-    """The columns of a table of triples, told from its first row. Raises ColumnError.
+def triple_columns(
+    first: Sequence[str], named: Named, header: bool | None, rows: Sequence[Sequence[str]] = ()
+) -> Columns:
+    """The columns of a table of triples, told from its first row and some of the others. Raises ColumnError.
 
     >>> triple_columns(["Subject", "Predicate", "Object", "Score"], Named(), None).roles["confidence"]
     3
     >>> triple_columns(["Ada", "knows", "Ben"], Named(), None).has_header
     False
     """
-    width = len(first)
     names = _names(first)
     found = {} if header is False else _by_name(names, TRIPLES)
-    is_header = header is True or (header is None and {"head", "tail"} <= found.keys())
-    if named.any and header is None:
-        said = [name for name in (named.head, named.relation, named.tail) if name and not name.isdigit()]
-        is_header = is_header or bool(said)
-    roles = found if is_header else {}
-    for role in ("head", "relation", "tail"):
-        wanted = getattr(named, role)
-        if wanted:
-            at = _place(wanted, first, is_header)
+    by_name = [name for name in (named.head, named.relation, named.tail) if name and not name.isdigit()]
+    known = found.keys() & {*ENDS, "value"}
+    if header or (header is None and (len(known) > 1 or by_name)):
+        roles, said = _of_header(first, found, named, by_place=header is True and not known)
+        taken = set(roles.values())
+        others = {name: place for place, name in enumerate(names) if place not in taken and name}
+        return Columns(roles, others, True, said)
+    if named.any:
+        roles = {role: _place(wanted, first, False) for role in ENDS if (wanted := getattr(named, role))}
+        _refuse_missing(roles, "Without a header columns have numbers, from 1 on")
+    else:
+        if header is None and len(first) != 3:
+            _refuse_nodes(names, first)
+        if len(first) < 3:
+            raise ColumnError(f"its rows have {len(first)} columns; a triple needs three: head, relation, tail")
+        roles = dict(zip(ENDS, range(3), strict=True))
+    if header is False:
+        return Columns(roles, {}, False)
+    return _guessed(first, names, rows, roles, named)
+
+
+def key_columns(keys: Sequence[str], named: Named) -> Columns:
+    """The columns of JSON objects with these keys. Raises ColumnError."""
+    roles, _ = _of_header(keys, _by_name(_names(keys), TRIPLES), named)
+    return Columns(roles, {}, True)
+
+
+def _of_header(
+    first: Sequence[str], found: Mapping[str, int], named: Named, by_place: bool = False
+) -> tuple[dict[str, int], str]:
+    """Roles of the columns that a header names, and what was concluded. Raises ColumnError."""
+    roles = dict(found)
+    for role in ENDS:
+        if wanted := getattr(named, role):
+            at = _place(wanted, first, True)
             roles = {other: place for other, place in roles.items() if place != at} | {role: at}
-    if not is_header and not named.any:
-        if width < 3:
-            raise ColumnError(f"its rows have {width} columns; a triple needs three: head, relation, tail")
-        roles = {"head": 0, "relation": 1, "tail": 2}
-    missing = [role for role in ("head", "relation", "tail") if role not in roles]
-    if missing == ["tail"] and "value" in roles:
-        missing = []
-    if missing and not {"head", "kind"} <= roles.keys():
-        shown = ", ".join(name[:30] for name in first[:20])
+    free = [place for place in range(len(first)) if place not in roles.values()]
+    missing = _missing(roles)
+    if len(first) == 3 and missing and len(missing) == len(free) and (by_place or len(free) == 1):
+        roles |= dict(zip(missing, free, strict=True))
+        taken = ", ".join(f"{_shown(first[roles[role]])} as the {role}" for role in missing)
+        return roles, f"columns were read so: {taken}. If that is wrong: --head, --relation, --tail COLUMN"
+    _refuse_missing(roles, f"The columns are: {', '.join(name[:30] for name in first[:20])}")
+    return roles, ""
+
+
+def _missing(roles: Mapping[str, int]) -> list[str]:
+    if {"head", "kind"} <= roles.keys():
+        return []
+    return [role for role in ENDS if role not in roles and not (role == "tail" and "value" in roles)]
+
+
+def _refuse_missing(roles: Mapping[str, int], there: str) -> None:
+    if missing := _missing(roles):
+        raise ColumnError(f"which column is the {missing[0]}? Name it: --{missing[0]} COLUMN. {there}")
+
+
+def _refuse_nodes(names: Sequence[str], first: Sequence[str]) -> None:
+    """Raise ColumnError for a table of nodes that is read as one of triples."""
+    found = _by_name(names, NODES)
+    if len(found) > 1 and {"id", "name"} & found.keys():
+        shown = ", ".join(name.strip()[:30] for name in first[:20])
         raise ColumnError(
-            f"which column is the {missing[0]}? Name it: --{missing[0]} COLUMN. "
-            + (f"The columns are: {shown}" if is_header else "Without a header columns have numbers, from 1 on")
+            f"it looks like a table of nodes, with the columns {shown}: read it with --nodes FILE"
+            " (--no-header: its first row is a triple)"
         )
-    taken = set(roles.values())
-    others = {name: place for place, name in enumerate(names) if place not in taken and name} if is_header else {}
-    return Columns(roles, others, is_header)
+
+
+def _guessed(
+    first: Sequence[str], names: Sequence[str], rows: Sequence[Sequence[str]], roles: Mapping[str, int], named: Named
+) -> Columns:
+    """The columns of a table whose first row may name them, which the rows below it may tell."""
+    places = [roles[role] for role in ENDS]
+    below = [[row[place] for place in places] for row in rows if len(row) > max(places)]
+    has_header = is_header([first[place] for place in places], below)
+    if has_header is not False and not named.any:
+        _refuse_nodes(names, first)
+    head, relation, tail = (_shown(first[place]) for place in places)
+    said = ""
+    if has_header:
+        said = (
+            f"its first row was read as names of columns: {head} is the head, {relation} the relation, {tail} the tail"
+            " (--no-header: it is a triple)"
+        )
+    elif len(first) > 3 and not named.any:
+        said = (
+            f"its rows have {len(first)} columns, of which the first three were read: {head} —{relation}→ {tail}."
+            " If that is wrong: --head, --relation, --tail NUMBER, or --header"
+        )
+    elif has_header is None:
+        said = f"its first row was read as a triple, {head} —{relation}→ {tail}. If it names the columns: --header"
+    others = {name: place for place, name in enumerate(names) if place not in places and name} if has_header else {}
+    return Columns(roles, others, bool(has_header), said)
+
+
+def _shown(cell: str) -> str:
+    return clean_name(cell)[:SHOWN] or "(empty)"
 
 
 def node_columns(first: Sequence[str]) -> Columns:

@@ -18,6 +18,9 @@ EXTENSIONS = {
 }  # fmt: skip
 
 
+WRITTEN_ONLY = {".graphml": "GraphML", ".parquet": "Parquet"}  # by export
+
+
 @dataclass(frozen=True, slots=True)
 class ImportOptions:
     """How to read.
@@ -55,7 +58,12 @@ def format_of(path: Path, options: ImportOptions) -> str:
     """The format of a file. Raises ValueError if neither the options nor its name say it."""
     if options.format:
         return options.format
-    found = EXTENSIONS.get(path.suffix.lower())
-    if found is None:
+    suffix = path.suffix.lower()
+    if suffix in WRITTEN_ONLY:
+        raise ValueError(
+            f"{path.name}: {WRITTEN_ONLY[suffix]} is written by export, not read by import. Read are CSV, TSV, JSON"
+            " lines, N-Triples and Turtle: export the graph as one of these"
+        )
+    if suffix not in EXTENSIONS:
         raise ValueError(f"{path.name}: its name does not say its format; add --format ({', '.join(FORMATS)})")
-    return found
+    return EXTENSIONS[suffix]

@@ -6,6 +6,7 @@ only the rows that differ are. Files of nodes come first, because they say what 
 
 from __future__ import annotations
 
+import difflib
 import hashlib
 import json
 import sqlite3
@@ -36,6 +37,7 @@ from .reading import Reading
 from .schema import Learnt, learn
 from .spellings import told_apart
 from .statements import Maker, Node
+from .statements import folded as identifier
 from .triples import read_lines, read_table
 from .vocabulary import MINTED, SETTING, Vocabulary
 from .writing import GraphWriter, Known
@@ -44,6 +46,7 @@ __all__ = ["GraphImport", "import_graph"]
 
 LISTED = 20  # warnings of one kind
 SHOWN = 3  # names in a warning
+LONGEST = 80  # letters of a name in a warning
 READER = "graph-2"  # raise it when reading changes: every file is read again
 
 
@@ -71,14 +74,15 @@ def import_graph(
 ) -> GraphImport:
     """Import files. Raises FileNotFoundError, or ValueError for options that do not fit; else all is in the report."""
     for path in (*paths, *options.nodes):
-        if not path.is_file():
-            raise FileNotFoundError(f"{path} is not there, or no file")
+        _refuse_no_file(path)
     formats = [format_of(path, options) for path in paths]
+    _refuse_options_of_tables(options, formats)
     run = _Import(connection, options, progress)
     for path in options.nodes:
         run.nodes_file(path)
     for path, format in zip(paths, formats, strict=True):
         run.file(path, format)
+    run.say_missing()
     run.suggest()
     if options.schema and run.written:
         files = ", ".join(PurePosixPath(stored_path(path)).name for path in (*options.nodes, *paths))
@@ -88,6 +92,26 @@ def import_graph(
     writer.finish(progress, reparse)
     run.report.totals = totals(connection)
     return run.report
+
+
+def _refuse_no_file(path: Path) -> None:
+    """Raise FileNotFoundError, for a folder with how to read it."""
+    if path.is_dir():
+        for nodes, edges in (("nodes.csv", "relationships.csv"), ("entities.csv", "relations.csv")):
+            if (path / nodes).is_file() and (path / edges).is_file():
+                raise FileNotFoundError(f"{path} is a folder; read it with: {path / edges} --nodes {path / nodes}")
+        raise FileNotFoundError(f"{path} is a folder; name the files in it")
+    if not path.is_file():
+        raise FileNotFoundError(f"{path} is not there, or no file")
+
+
+def _refuse_options_of_tables(options: ImportOptions, formats: Collection[str]) -> None:
+    """Raise ValueError for what is said of columns and relations if nothing is read that has them."""
+    said = {name: getattr(options, name) for name in ("head", "relation", "tail")} | {"attribute": options.attributes}
+    if not {*formats} - {NTRIPLES, TURTLE}:
+        for name, value in said.items():
+            if value:
+                raise ValueError(f"--{name} is about tables and JSON lines of triples, and none is to be read")
 
 
 class _Import:
@@ -100,6 +124,7 @@ class _Import:
         self.nodes: dict[str, Node] = {}
         self.written: list[int] = []  # documents
         self.vocabulary = Vocabulary(get_setting(connection, SETTING, {}))
+        self.relations: set[str] = set()
         self.own = {folded(row["name"]): row["name"] for row in schema.types(connection)}
 
     def nodes_file(self, path: Path) -> None:
@@ -225,7 +250,19 @@ class _Import:
         return reading
 
     def _maker(self) -> Maker:
-        return Maker(self.nodes, self.options.attributes, self.own)
+        return Maker(self.nodes, frozenset(map(identifier, self.options.attributes)), self.own, self.relations)
+
+    def say_missing(self) -> None:
+        """Say which relations that are to be attributes no file has."""
+        if self.report.unchanged:  # they may stand there
+            return
+        for name in self.options.attributes:
+            if identifier(name) not in self.relations:
+                near = difflib.get_close_matches(identifier(name), sorted(self.relations), n=3)
+                there = ", ".join(near or sorted(self.relations)[:SHOWN]) or "none"
+                self.report.warnings.append(
+                    Remark("--attribute", f"no row has the relation {name[:LONGEST]!r}. There is: {there}")
+                )
 
     def suggest(self) -> None:
         """Suggest that two entities are one where a file says that they are the same; a person decides."""

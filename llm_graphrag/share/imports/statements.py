@@ -72,13 +72,15 @@ _PLAIN = re.compile(r"[a-z][a-z0-9]*(?:_[a-z0-9]+)*")
 class Maker:
     """Makes statements of cells.
 
-    ``nodes`` says what ids stand for, ``attributes`` which relations have literal tails, ``own`` how the schema spells
-    the names of types that it has, by identifier.
+    ``nodes`` says what ids stand for, ``attributes`` which relations, as identifiers, have literal tails, ``own`` how
+    the schema spells the names of types that it has, by identifier. Where there are ``attributes``, ``relations``
+    collects the identifiers of all relations.
     """
 
     nodes: Mapping[str, Node] = field(default_factory=dict)
     attributes: Collection[str] = ()
     own: Mapping[str, str] = field(default_factory=dict)
+    relations: set[str] = field(default_factory=set)
     _names: dict[str, str] = field(default_factory=dict)
     _identifiers: dict[str, str] = field(default_factory=dict)
 
@@ -125,15 +127,14 @@ class Maker:
         kind = cells.get("kind", "").strip().lower()
         if kind and kind not in KINDS:
             raise RowError(f"its kind {kind[:40]!r} is none of {', '.join(KINDS)}")
+        relation = folded(cells.get("relation", "")) if self.attributes else ""
+        if relation:
+            self.relations.add(relation)
         if kind:
             return kind
         if cells.get("value", "") and not cells.get("tail", "").strip():
             return "attribute"
-        return "attribute" if self.attributes and self.is_attribute(cells.get("relation", "")) else "triple"
-
-    def is_attribute(self, relation: str) -> bool:
-        """Whether the tails of a relation are values."""
-        return any(folded(relation) == folded(name) for name in self.attributes)
+        return "attribute" if relation in self.attributes else "triple"
 
     def entity(
         self, name: str, type_: str, span: Span, at: tuple[int, int] | None, confidence: float = 1.0, detail: str = "{}"

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 from ...store.imported import Statement
 from ...text.counted import counted
 from ..facts_table import HEADER, unescaped
-from .columns import ColumnError, Columns, Named, triple_columns
+from .columns import ColumnError, Columns, key_columns, triple_columns
+from .header import ROWS
 from .options import ImportOptions
 from .reading import Reading, UnreadableError, lines
 from .statements import HALVES, SURROGATE, Maker, RowError, Span
@@ -26,12 +28,15 @@ def read_table(reading: Reading, options: ImportOptions, is_tsv: bool, maker: Ma
     columns: Columns | None = None
     width, ours = 0, False
     plain: tuple[int, ...] = ()  # the places of head, relation and tail, if there is no more to it
-    for row in table_rows(text, cut(text, options.delimiter, is_tsv)):
+    delimiter = cut(text, options.delimiter, is_tsv)
+    for row in table_rows(text, delimiter):
         if isinstance(row, Broken):
             reading.skip(row.start, row.end, row.line, row.reason)
             continue
         if columns is None:
-            columns = _columns(reading, row, options.columns, options.header)
+            below = islice(table_rows(text, delimiter), 1, ROWS + 1) if options.header is None else ()
+            sample = [other.cells for other in below if isinstance(other, Row) and other.start > row.start]
+            columns = _columns(reading, row, options, sample)
             width = len(row.cells)
             only = columns.roles.keys() == {"head", "relation", "tail"} and not maker.nodes and not maker.attributes
             plain = tuple(columns.roles[role] for role in ("head", "relation", "tail")) if only else ()
@@ -56,11 +61,13 @@ def read_table(reading: Reading, options: ImportOptions, is_tsv: bool, maker: Ma
             reading.add(row.start, row.end, stated)
 
 
-def _columns(reading: Reading, row: Row, named: Named, header: bool | None) -> Columns:
+def _columns(reading: Reading, row: Row, options: ImportOptions, below: Sequence[Sequence[str]]) -> Columns:
     try:
-        columns = triple_columns(row.cells, named, header)
+        columns = triple_columns(row.cells, options.columns, options.header, below)
     except ColumnError as error:
         raise UnreadableError(str(error)) from error
+    if columns.said:
+        reading.warn(columns.said, row.line)
     if columns.others:
         reading.warn(f"columns that are not read: {', '.join(columns.others)}", row.line)
     return columns
@@ -102,7 +109,7 @@ def _cells(written: str) -> tuple[dict[str, str], int]:
 def _of_cells(cells: Mapping[str, str], options: ImportOptions, maker: Maker, span: Span) -> Iterator[Statement]:
     names = list(cells)
     try:
-        columns = triple_columns(names, options.columns, True)
+        columns = key_columns(names, options.columns)
     except ColumnError as error:
         raise RowError(str(error)) from error
     yield from maker.statements({role: cells[names[at]] for role, at in columns.roles.items()}, span)
