@@ -169,12 +169,18 @@ def test_round_trip(tmp_path: Path, suffix: str) -> None:
             assert graph_of(other) == graph_of(kb)
 
 
-def test_round_trip_of_a_bulk_folder(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("format", "edges", "nodes"),
+    [("neo4j", "relationships.csv", "nodes.csv"), ("ladybug", "relations.csv", "entities.csv")],
+)
+def test_folders_for_bulk_loaders_are_read(tmp_path: Path, format: str, edges: str, nodes: str) -> None:
     with fresh() as kb, fresh() as other:
         bring(kb, written(tmp_path, "edges.csv", EDGES), nodes=(written(tmp_path, "nodes.csv", NODES),))
-        kb.export_graph(tmp_path / "neo", "neo4j")
-        other.import_graph([tmp_path / "neo" / "relationships.csv"], ImportOptions(nodes=(tmp_path / "neo/nodes.csv",)))
+        kb.export_graph(tmp_path / "bulk", format)
+        bring(other, tmp_path / "bulk" / edges, nodes=(tmp_path / "bulk" / nodes,))
         assert made(other) == made(kb)
+        films = "SELECT name FROM kg_entities WHERE type = 'film' ORDER BY 1"
+        assert list(map(tuple, other.connection.execute(films))) == list(map(tuple, kb.connection.execute(films)))
 
 
 def test_the_command_says_how_many(run: Run, tmp_path: Path) -> None:

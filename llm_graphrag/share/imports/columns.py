@@ -14,7 +14,8 @@ from .header import is_header
 
 __all__ = ["ColumnError", "Columns", "Named", "key_columns", "node_columns", "triple_columns"]
 
-#: Role → the names of columns that mean it, the surest first. Colons are those of neo4j-admin's headers.
+#: Role → the names of columns that mean it, the surest first. Colons are those of neo4j-admin's headers. Names of heads
+#: and tails go in pairs: beside from and to, a source is where a row comes from.
 TRIPLES = {
     "head": ("head", "subject", "subj", "start_id", "source", "from", "src", "start", "s"),
     "tail": ("tail", "object", "obj", "end_id", "target", "to", "dst", "end", "o"),
@@ -82,7 +83,7 @@ def triple_columns(
     False
     """
     names = _names(first)
-    found = {} if header is False else _by_name(names, TRIPLES)
+    found = {} if header is False else _of_triples(names)
     by_name = [name for name in (named.head, named.relation, named.tail) if name and not name.isdigit()]
     known = found.keys() & {*ENDS, "value"}
     if header or (header is None and (len(known) > 1 or by_name)):
@@ -106,7 +107,7 @@ def triple_columns(
 
 def key_columns(keys: Sequence[str], named: Named) -> Columns:
     """The columns of JSON objects with these keys. Raises ColumnError."""
-    roles, _ = _of_header(keys, _by_name(_names(keys), TRIPLES), named)
+    roles, _ = _of_header(keys, _of_triples(_names(keys)), named)
     return Columns(roles, {}, True)
 
 
@@ -205,6 +206,13 @@ def _names(first: Iterable[str]) -> list[str]:
             name = "labels" if plain.upper() == ":LABEL" else plain.rsplit(":", 1)[-1]
         found.append(re.sub(r"[\s-]+", "_", name.strip()).lower())
     return found
+
+
+def _of_triples(names: Sequence[str]) -> dict[str, int]:
+    pairs = zip(TRIPLES["head"], TRIPLES["tail"], strict=True)
+    pair = next(((head, tail) for head, tail in pairs if head in names and tail in names), None)
+    ends: dict[str, tuple[str, ...]] = {"head": (pair[0],), "tail": (pair[1],)} if pair else {}
+    return _by_name(names, {**TRIPLES, **ends})
 
 
 def _by_name(names: Sequence[str], meanings: Mapping[str, Sequence[str]]) -> dict[str, int]:
