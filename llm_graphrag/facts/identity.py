@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from ..text.normalise import name_key
+from ..text.normalise import clean_name, name_key
 
 OWN_NAME, OTHER_NAME, MODEL_NAME = 0, 1, 2
 
@@ -100,9 +100,9 @@ def note_names(group: Sequence[NamedNote]) -> dict[int, str]:
     }
     keys = Counter((name_key(names[note.document]), note.type) for note in group)
     return {
-        note.document: names[note.document]
-        if keys[name_key(names[note.document]), note.type] == 1
-        else _numbered(note, group)
+        note.document: clean_name(
+            names[note.document] if keys[name_key(names[note.document]), note.type] == 1 else _numbered(note, group)
+        )
         for note in group
     }
 

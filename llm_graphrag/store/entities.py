@@ -12,7 +12,7 @@ import sqlite3
 from collections.abc import Iterable, Sequence
 
 from ..facts.identity import MODEL_NAME, OTHER_NAME, OWN_NAME, Declared, pick, preferred_spelling
-from ..text.normalise import name_key
+from ..text.normalise import clean_name, name_key
 from . import changes
 from .settings import get_setting
 
@@ -69,6 +69,7 @@ class Names:
     def resolve(self, name: str, origin: str, key: str | None = None, type_: str = "") -> int | None:
         """The entity that ``name``, which a model may have typed, means; None if the name is empty or blocked."""
         key = name_key(name) if key is None else key
+        name = clean_name(name)
         if not key or key in self.blocked:
             return None
         self.preload([key])

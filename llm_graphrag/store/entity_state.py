@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from functools import reduce
 
 from ..facts.identity import preferred_spelling
-from ..text.normalise import name_key
+from ..text.normalise import clean_name, name_key
 from . import changes
 from .entities import put_alias, rename
 
@@ -50,7 +50,7 @@ def _respell(connection: sqlite3.Connection, entity: int, key: str, shown: str, 
     if declared:
         connection.execute("DELETE FROM kg_aliases WHERE entity = ? AND kind = 'spelling'", [entity])
         return
-    written = {row[0] for row in connection.execute(SPELLINGS, {"entity": entity})}
+    written = {clean_name(row[0]) for row in connection.execute(SPELLINGS, {"entity": entity})}
     written = {name for name in written if name_key(name) == key} or {shown}
     best = reduce(preferred_spelling, sorted(written))
     if best != shown:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 from ..facts.identity import NamedNote, looks_like_identifier, note_names
 from ..facts.link_targets import bare
-from ..text.normalise import name_key
+from ..text.normalise import clean_name, name_key
 from .entities import insert_entity, keys_of, put_note_aliases, rename
 from .evidence import touch
 
@@ -165,7 +165,7 @@ def _aliases(connection: sqlite3.Connection, group: list[NamedNote]) -> set[str]
         row = connection.execute(
             "SELECT title, name, entity FROM kg_documents WHERE id = ?", [note.document]
         ).fetchone()
-        wanted = [(row["name"], "title"), (row["title"], "title")]
+        wanted = [(clean_name(row["name"]), "title"), (clean_name(row["title"]), "title")]
         claims = connection.execute(
             """SELECT DISTINCT v.tail FROM kg_chunks c CROSS JOIN kg_evidence v ON v.chunk = c.id
                WHERE c.document = ? AND v.kind = 'alias' AND v.head_key IS NULL

@@ -18,6 +18,7 @@ from itertools import groupby
 from typing import Any
 
 from ...store.settings import get_setting
+from ...text.normalise import clean_name
 from ..imports.vocabulary import SETTING, Vocabulary
 
 __all__ = ["Attribute", "Entity", "Graph", "Stated", "Triple"]
@@ -95,7 +96,7 @@ class Graph:
         rows = self.connection.execute(ENTITIES, self._scope).fetchall()
         aliases: dict[int, list[str]] = {}
         for id_, name in self.connection.execute(ALIASES, self._scope):
-            aliases.setdefault(id_, []).append(name)
+            aliases.setdefault(id_, []).append(clean_name(name))
         return {
             row["id"]: Entity(
                 number, row["name"], row["type"], tuple(sorted({*aliases.get(row["id"], ())} - {row["name"]}))
@@ -182,7 +183,7 @@ ENTITIES = f"""
       SELECT id FROM ({_OF_FACTS} {_MENTIONED})))
   ORDER BY e.key, e.type"""  # noqa: S608 - our own pieces
 
-#: In a scope only the names that its documents give.
+#: In a scope only the names that its documents give; titles are as they are written.
 ALIASES = f"""
   SELECT coalesce(e.merged_into, e.id), a.name FROM kg_aliases a JOIN kg_entities e ON e.id = a.entity
     WHERE :documents IS NULL
