@@ -46,6 +46,24 @@ async def test_pages(tmp_path: Path) -> None:
         shut(datasette)
 
 
+async def test_rows_are_not_offered_for_reading(tmp_path: Path) -> None:
+    (tmp_path / "films.csv").write_text("head,relation,tail\n# Film,directed by,Varda\n", "utf-8")
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "a.md").write_text("# Film\n\nSeen.\n", "utf-8")
+    with KnowledgeBase.open(tmp_path / "films.db", create=True) as kb:
+        kb.import_graph([tmp_path / "films.csv"])
+        kb.add([tmp_path / "notes"])
+    datasette = await serve(tmp_path / "films.db")
+    try:
+        for view in ("", "?view=reading"):
+            rows = (await datasette.client.get(f"/films/-/graph/document/films~2Ecsv{view}")).text
+            assert "For reading" not in rows and "# Film" in rows and '<article class="reading"' not in rows
+            note = (await datasette.client.get(f"/films/-/graph/document/notes~2Fa~2Emd{view}")).text
+            assert "For reading" in note
+    finally:
+        shut(datasette)
+
+
 async def test_what_is_called_like_a_number_is_found_by_its_name(tmp_path: Path) -> None:
     (tmp_path / "bugs.csv").write_text("#2,blocks,#77\nAna,reported,#2\n", "utf-8")
     path = tmp_path / "bugs.db"

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
+from llm_graphrag.store.imported import DOCUMENT as IMPORTED
+
 from .. import document_queries
 from ..document_queries import Document, Heading, Passage
 from ..page import MissingError, MovedError, Visit, serve
@@ -31,6 +33,11 @@ class DocumentPage:
     pages: int
     chosen: int | None  # the evidence to point out
     reading: bool
+
+    @property
+    def is_read(self) -> bool:
+        """Whether there is a text to read: rows of a graph that was imported are none."""
+        return self.document.kind != IMPORTED
 
     @property
     def chosen_passage(self) -> int | None:
@@ -59,7 +66,7 @@ def build(connection: sqlite3.Connection, visit: Visit) -> DocumentPage:
     pages = page_of(found.last_seq)
     page = min(visit.number("page", 1, least=1), pages)
     chosen = visit.number("evidence") or None
-    reading = visit.args.get("view") == "reading"
+    reading = visit.args.get("view") == "reading" and found.kind != IMPORTED
     return DocumentPage(
         title=found.ref.title or found.ref.uri,
         json_url=visit.links.document(found.ref, json=True, page=page if page > 1 else None),
