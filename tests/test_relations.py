@@ -72,6 +72,23 @@ def test_what_is_asked(kb: KnowledgeBase, text: str, name: str, steps: list[str]
     assert guess.asked
 
 
+@pytest.mark.parametrize(("text", "steps"), [
+    ("What does Ada like?", ["likes"]),
+    ("Who likes Ada?", ["^likes"]),
+    ("which people like the Ada", ["^likes"]),
+    ("Whom did Ada hire?", ["hired"]),
+    ("Who was hired by Ada?", ["hired"]),
+    ("who hired Ada", ["^hired"]),
+])  # fmt: skip
+def test_word_order_tells_the_direction(tmp_path: Path, text: str, steps: list[str]) -> None:
+    rows = ["head,relation,tail", "Ada,likes,Ben", "Cleo,likes,Ada", "Ada,hired,Ben", "Cleo,hired,Ada"]
+    (tmp_path / "people.csv").write_text("\n".join(rows), "utf-8")
+    with KnowledgeBase.open(tmp_path / "people.db", create=True) as kb:
+        kb.set(embedding_model="")
+        kb.import_graph([tmp_path / "people.csv"])
+        assert written(best(kb, text, "Ada").metapath) == "/".join(steps)
+
+
 def test_only_what_there_is_is_weighed(kb: KnowledgeBase) -> None:
     found = guesses(kb.connection, entity(kb.connection, "Drama"), "who directed Drama", "Drama", hops=1, k=9)
     assert [guess.steps for guess in found] == [(Relation("has_genre", forward=False),)]

@@ -71,6 +71,6 @@ def build(connection: sqlite3.Connection, hits: Sequence[Hit], terms: Sequence[T
 
 def _passage(number: int, hit: Hit, row: sqlite3.Row, terms: Sequence[Term]) -> Passage:
     _, _, _, text, content_hash, first, rows = row
-    start, end = best_sentence(text, terms, bool(rows))
+    start, end = (hit.rows[0].start, hit.rows[0].end) if hit.rows else best_sentence(text, terms, bool(rows))
     line = first + text.count("\n", 0, start)
     return Passage(number, hit, text, first, start, end, text[start:end], line, content_hash, bool(rows))

@@ -25,6 +25,8 @@ __all__ = ["NOT_HELD", "Found", "context_of", "evidence", "find", "late_document
 
 NOT_HELD = "The notes do not seem to hold an answer. Nearest to the question is:"
 
+ASKED = 8  # facts that rows state for which the question asks
+
 ABOUT = """
     SELECT DISTINCT d.entity FROM json_each(:documents) f CROSS JOIN kg_documents d ON d.id = f.value
     WHERE d.entity IS NOT NULL
@@ -66,10 +68,11 @@ def context_of(connection: sqlite3.Connection, found: Found, k: int, budget: int
     about = {row[0] for row in connection.execute(ABOUT, {"documents": documents})}
     named = {c.entity for c in flat(found.plan.mentions)}
     cited = {p.hit.chunk: p.number for p in context.passages}
-    explored = stated(connection, found.explored, cited)
-    known = {(fact.head, fact.relation, fact.tail) for fact in explored}
+    asked = [row.triple for hit in found.hits for row in hit.rows][:ASKED]
+    told = stated(connection, [*found.explored, *asked], cited)
+    known = {(fact.head, fact.relation, fact.tail) for fact in told}
     others = joining(connection, named, about, cited, found.plan.terms)
-    return context, explored + [fact for fact in others if (fact.head, fact.relation, fact.tail) not in known]
+    return context, told + [fact for fact in others if (fact.head, fact.relation, fact.tail) not in known]
 
 
 def late_documents(connection: sqlite3.Connection, documents: Collection[int]) -> Mapping[int, str]:

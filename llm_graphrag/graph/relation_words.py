@@ -19,7 +19,7 @@ from ..facts.names import FUNCTION_WORDS
 from ..static_model.encoder import load
 from ..text.fts import STOP_WORDS
 
-__all__ = ["Question", "Reading", "likeness", "question", "reading"]
+__all__ = ["Question", "Reading", "leads_to", "likeness", "question", "reading"]
 
 SAME_SENSE = 0.9
 SLIGHTEST = 0.3  # cosines below say nothing
@@ -42,6 +42,7 @@ KIND_OF_END = {
     "number": "number count amount",
 }
 OTHERS = frozenset("same other others another also too share shared sharing together both common alongside co".split())
+ARTICLES = frozenset(("a", "an", "the"))
 LITTLE = frozenset(
     "give list name tell show find say please which whose kind sort some few many much into fall under".split()
 )
@@ -63,6 +64,7 @@ class Question:
     distances: tuple[int, ...]
     kind: str
     others: bool  # asks for others of the same
+    before: tuple[str, ...] = ()  # all words before the name, articles left out
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +80,8 @@ def question(text: str, name: str = "") -> Question:
     """Take a question apart; ``name``, as it stands in the text, is what it asks about.
 
     >>> question("Who are the actors in the films directed by Ana Lund?", "Ana Lund")
-    Question(words=('actors', 'films', 'directed'), distances=(6, 3, 2), kind='person', others=False)
+    Question(words=('actors', 'films', 'directed'), distances=(6, 3, 2), kind='person', others=False, \
+before=('who', 'are', 'actors', 'in', 'films', 'directed', 'by'))
     """
     text = text[:4_000]
     at = text.casefold().find(name.casefold()) if name else -1
@@ -90,7 +93,9 @@ def question(text: str, name: str = "") -> Question:
     if not kinds and re.search(r"\bhow (?:many|much)\b", text.casefold()):
         kinds = ["number"]
     others = any(word in OTHERS for word, _ in placed) or bool(_WITH_WHOM.search(f"{before} {after}".casefold()))
-    return Question(tuple(word for word, _ in telling), tuple(n for _, n in telling), kinds[0] if kinds else "", others)
+    said, distances = tuple(word for word, _ in telling), tuple(n for _, n in telling)
+    just_before = tuple(word for word in left if word not in ARTICLES)
+    return Question(said, distances, kinds[0] if kinds else "", others, just_before)
 
 
 def reading(texts: Iterable[str], types: Iterable[str], end: str, samples: Sequence[str]) -> Reading:
@@ -106,6 +111,18 @@ def reading(texts: Iterable[str], types: Iterable[str], end: str, samples: Seque
 def likeness(word: str, words: Iterable[str]) -> float:
     """How much a word speaks of a relation that has these words, from 0 to 1."""
     return max((_alike(word, other) for other in words), default=0.0)
+
+
+def leads_to(asked: Question, relation: str) -> bool:
+    """Whether the question has the name of a relation just before what it asks about, which then is the tail.
+
+    >>> leads_to(question("Who likes Ana?", "Ana"), "likes"), leads_to(question("What does Ana like?", "Ana"), "likes")
+    (True, False)
+    >>> leads_to(question("films directed by Ana", "Ana"), "directed_by")
+    True
+    """
+    words = [_stem(word) for word in _words(relation)]
+    return bool(words) and [_stem(word) for word in asked.before[-len(words) :]] == words
 
 
 def _words(text: str) -> list[str]:

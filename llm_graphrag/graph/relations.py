@@ -3,7 +3,8 @@
 Only relations that the entity really has, and that what they lead to really has, are weighed. A metapath is as good as
 it explains the words of the question (``graph.relation_words``): each word counts for the step that it speaks of most;
 a step of which no word speaks counts against it, and so does an end of another kind than the question asks for. Words
-that stand next to the entity speak of the first step.
+that stand next to the entity speak of the first step; "who likes Ana" asks for the head of likes, "what does Ana like"
+for the tail.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from .metapath_text import Metapath, Relation
-from .relation_words import Question, Reading, likeness, question, reading
+from .relation_words import Question, Reading, leads_to, likeness, question, reading
 
 __all__ = ["Guess", "guesses"]
 
@@ -23,6 +24,7 @@ BRANCHES = 200  # of what a first step leads to, so many are looked at for what 
 SUPPORT = 0.5  # a step of which some word speaks this much is asked for
 UNASKED = 1.5  # what a step costs of which no word speaks
 BACKWARDS = 0.1  # what a step costs from tail to head: the name is that of the other direction
+READ_INTO = 0.3  # for a first step from the tail where its relation stands just before the name: "who likes Ana"
 LONGER = 0.25  # what a second step costs
 RIGHT_KIND, UNSAID_KIND = 0.5, 0.1
 OTHERS_ASKED, OTHERS_UNASKED, OTHERS_LEFT, OTHERS_ELSEWHERE = 0.8, 1.5, 0.5, 0.3
@@ -114,6 +116,8 @@ def _weighed(way: tuple[Relation, ...], asked: Question, readings: Mapping[Relat
             unasked.append(step)
             score -= UNASKED * (1 - most)
     score -= BACKWARDS * sum(not step.forward for step in way)
+    if leads_to(asked, str(way[0].name)):
+        score += -READ_INTO if way[0].forward else READ_INTO
     if right_kind:
         score += RIGHT_KIND
     elif last.kind and asked.kind:

@@ -16,7 +16,7 @@ from ..graph.candidates import Mention
 from ..graph.hops import Evidence
 from .meaning import Meaning
 
-__all__ = ["Fact", "Hit", "Hits", "Involved", "Part", "Plan", "Proposal", "Proposals", "Term"]
+__all__ = ["Fact", "Hit", "Hits", "Involved", "Part", "Plan", "Proposal", "Proposals", "Row", "Term"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +63,15 @@ class Fact:
 
 
 @dataclass(frozen=True, slots=True)
+class Row:
+    """Where a chunk of an imported graph states a triple, in code points of the chunk."""
+
+    triple: int
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
 class Proposal:
     """A chunk that a route found, with the route's own score; signals are what fusion weighs."""
 
@@ -70,6 +79,7 @@ class Proposal:
     score: float
     signals: Mapping[str, float] = field(default_factory=dict)
     facts: tuple[Fact, ...] = ()  # that this chunk states, best first
+    rows: tuple[Row, ...] = ()  # of a table: those that state what is asked for, best first
 
 
 class Proposals(list[Proposal]):
@@ -95,7 +105,8 @@ class Hit:
     """A passage found, best first in its list.
 
     ``snippet`` is a piece of the chunk as (text, marked) parts; ``reasons`` says which kind of signal, or which route,
-    added how much to ``score``, ``parts`` which signal, most first; ``facts`` are those that routes found in it.
+    added how much to ``score``, ``parts`` which signal, most first; ``facts`` are those that routes found in it;
+    ``rows``, of a table, state what is asked for.
     """
 
     chunk: int
@@ -109,6 +120,7 @@ class Hit:
     reasons: Mapping[str, float]
     parts: tuple[Part, ...] = ()
     facts: tuple[Fact, ...] = ()
+    rows: tuple[Row, ...] = ()
 
 
 class Hits(list[Hit]):

@@ -19,6 +19,7 @@ from ..graph.view import count_chunks
 from ..plugins import reranker
 from ..text.fts import advanced_query
 from ..text.shortened import shortened
+from .asked import ASKED, with_rows
 from .fusion import fuse
 from .hits import Hit, Hits, Part, Plan, Proposal, Proposals
 from .involved import involved
@@ -46,6 +47,7 @@ GROUPS = {
     "named": "names",
     "mass": "graph",
     "bridge": "bridges",
+    "asked": "facts",
     "repeated": "repeated",
 }
 
@@ -142,7 +144,7 @@ def rank(connection: sqlite3.Connection, plan: Plan, k: int, routes: Sequence[st
     if plan.match is not None:
         return Proposals(spread(connection, passages(connection, plan, k), 0.0))
     ranked = fuse(connection, plan, k=k)
-    return Proposals(spread(connection, ranked, REPEATED), ranked.notes)
+    return Proposals(spread(connection, with_rows(connection, plan, ranked), REPEATED), ranked.notes)
 
 
 def spread(connection: sqlite3.Connection, ranked: Sequence[Proposal], repeated: float) -> list[Proposal]:
@@ -160,7 +162,7 @@ def spread(connection: sqlite3.Connection, ranked: Sequence[Proposal], repeated:
         times = min(seen.get(title, 0), MOST_REPEATED) if repeated else 0
         seen[title] = seen.get(title, 0) + 1
         signals = p.signals if not times else {**p.signals, "repeated": float(times)}
-        thinned.append(Proposal(p.chunk, p.score - repeated * times, signals))
+        thinned.append(replace(p, score=p.score - repeated * times, signals=signals))
     return sorted(thinned, key=order)
 
 
@@ -171,13 +173,14 @@ def show(
     first = ranked[: max(0, k)]
     rows = {row[0]: row for row in connection.execute(SHOWN, {"chunks": json.dumps([p.chunk for p in first])})}
     weights = {"words": 1.0} if plan.match is not None else blend(weights_of(plan), namedness(plan))
-    weights["repeated"] = -REPEATED
+    weights |= {"asked": ASKED, "repeated": -REPEATED}
     several = len(set(routes)) > 1
     hits = []
     for p in first:
         chunk, document, uri, title, heading, line, text, table = rows[p.chunk]
-        if table:  # the line of the row that is shown
-            line += text.count("\n", 0, best_sentence(text, plan.terms, rows=True)[0])
+        if table:  # the row that is shown, and its line
+            start, end = (p.rows[0].start, p.rows[0].end) if p.rows else best_sentence(text, plan.terms, rows=True)
+            line, text = line + text.count("\n", 0, start), text[start:end]
         shown, score = snippet(text, plan.terms, rows=bool(table)), round(p.score, 6)
         if routes:
             reasons = {n: round(share, 6) for n, share in p.signals.items()} if several else {routes[0]: score}
@@ -185,7 +188,7 @@ def show(
         else:
             parts = _parts({"words": p.score} if plan.match is not None else p.signals, weights)
             reasons = _reasons(parts)
-        hits.append(Hit(chunk, document, uri, title, heading, line, score, shown, reasons, parts, p.facts))
+        hits.append(Hit(chunk, document, uri, title, heading, line, score, shown, reasons, parts, p.facts, p.rows))
     return hits
 
 

@@ -41,6 +41,7 @@ SIGNALS = {
     "bridge_parent": "odds of the passage that leads to it",
     "bridge_new": "share of the question's words that it adds to that one's",
     "bridge_own": "its note is about what both share",
+    "asked": "a row of it states what the question asks of what it names",
     "repeated": "passages of the same title before it",
 }
 
