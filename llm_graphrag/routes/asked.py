@@ -20,7 +20,7 @@ from .hits import Plan, Proposal, Row
 
 __all__ = ["ASKED", "asked_rows", "with_rows"]
 
-ASKED = 8.0  # added to the score of a passage with such a row: about half of what a perfect passage has
+ASKED = 12.0  # added to the score of a passage with such a row: about what a passage gets that all else speaks for
 FULL = 3  # passages get all of it; of the others the nth gets FULL / n, so that notes are seen beside a long list
 ROWS = 50
 MENTIONS = 3  # of the question, the longest names first
