@@ -95,6 +95,34 @@ def test_tables_of_one_command_are_one_graph(kb: KnowledgeBase, tmp_path: Path) 
     assert ("Hamlet (2)", "Mamoulian") in made(kb)
 
 
+def test_made_names_are_those_of_one_thing(kb: KnowledgeBase, tmp_path: Path) -> None:
+    two = "id,name,type,year\n{0}1,Hamlet,film,1\n{0}2,Hamlet,film,2\n"
+    bring(kb, nodes=(written(tmp_path, "a.csv", two.format("a")),))
+    bring(kb, nodes=(written(tmp_path, "b.csv", two.format("b")),))  # the first is a Hamlet, as one of the others is
+    bring(kb, nodes=(written(tmp_path, "copy.csv", "id,name,type\na2,Hamlet,film\na1,Hamlet,film\na3,Hamlet,film\n"),))
+    rows = kb.connection.execute("SELECT tail, head FROM kg_facts WHERE relation = 'id' ORDER BY 1")
+    assert dict(map(tuple, rows)) == {
+        "a1": "Hamlet", "a2": "Hamlet (2)", "a3": "Hamlet (4)", "b1": "Hamlet", "b2": "Hamlet (3)",
+    }  # fmt: skip
+
+
+def test_names_that_were_made_stay(kb: KnowledgeBase, tmp_path: Path) -> None:
+    def called() -> dict[str, str]:
+        rows = kb.connection.execute("SELECT tail, head FROM kg_facts WHERE relation = 'id' ORDER BY 1")
+        return dict(map(tuple, rows))
+
+    head, rows = "id,name,type\n", "m1,Hamlet,film\nm2,Hamlet,film\n"
+    bring(kb, nodes=(written(tmp_path, "nodes.csv", head + rows),))
+    bring(kb, nodes=(written(tmp_path, "nodes.csv", f"{head}m0,Hamlet,film\n{rows}"),))
+    assert called() == {"m1": "Hamlet", "m2": "Hamlet (2)", "m0": "Hamlet (3)"}
+    bring(kb, nodes=(written(tmp_path, "nodes.csv", f"{head}m2,Hamlet,film\nm3,Macbeth,film\n"),))
+    assert called() == {"m2": "Hamlet (2)", "m3": "Macbeth"}
+    bring(kb, nodes=(written(tmp_path, "nodes.csv", head + rows),), join_spellings=True)
+    assert called() == {"m1": "Hamlet", "m2": "Hamlet"}
+    bring(kb, nodes=(tmp_path / "nodes.csv",))  # asked for no more
+    assert called() == {"m1": "Hamlet", "m2": "Hamlet (2)"}
+
+
 def test_names_of_nodes_stay_whatever_edges_write(kb: KnowledgeBase, tmp_path: Path) -> None:
     nodes = written(tmp_path, "nodes.csv", "id,name,type\nm1,Hamlet,film\nm2,Hamlet,film\n")
     rows = "source,type,target\nm1,made_by,Olivier\nm2,made_by,Zeffirelli\n" + "HAMLET,made_by,Kyd\n" * 3
@@ -118,9 +146,11 @@ def test_labels_of_several_iris(kb: KnowledgeBase, tmp_path: Path, suffix: str) 
     blank = "".join(f'_:{label} <{LABEL}> "Hamlet" .\n_:{label} <{TYPE}> <http://e.org/Film> .\n' for label in "ab")
     done = bring(kb, written(tmp_path, f"films{suffix}", FILMS + blank))
     assert made(kb) == {("Hamlet", "Olivier"), ("Hamlet (2)", "Zeffirelli")}
-    films = kb.connection.execute("SELECT name FROM kg_entities WHERE type = 'film' ORDER BY 1")
-    assert [row[0] for row in films] == ["Hamlet", "Hamlet (2)", "Hamlet (3)", "Hamlet (4)"]
-    assert aliases(kb, "Hamlet (3)") == {"Hamlet", "Hamlet (3)"}
+    rows = kb.connection.execute("SELECT name FROM kg_entities WHERE type = 'film' ORDER BY 1")
+    films = [row[0] for row in rows]
+    assert films[:2] == ["Hamlet", "Hamlet (2)"] and len(films) == 4
+    assert all(name.startswith("Hamlet _:") and name.endswith(f" (films{suffix})") for name in films[2:])
+    assert all(aliases(kb, name) == {"Hamlet", name} for name in films)
     assert "3 things have a name that another has" in done.warnings[0].message
     with fresh() as joined:
         bring(joined, tmp_path / f"films{suffix}", join_spellings=True)
@@ -147,7 +177,25 @@ def test_an_iri_means_the_same_in_every_file(kb: KnowledgeBase, tmp_path: Path) 
     kb.remove(["films.nt"])
     written(tmp_path, "more.nt", more + '<http://e.org/m2> <http://e.org/year> "1990" .\n')
     bring(kb, tmp_path / "more.nt")
-    assert made(kb) == {("m2", "Mamoulian"), ("Hamlet", "m1")}
+    assert made(kb) == {("m2", "Mamoulian"), ("Hamlet (3)", "m1")}  # its own label makes a name that stays
+
+
+def test_blank_nodes_of_files_of_one_name(kb: KnowledgeBase, tmp_path: Path) -> None:
+    pytest.importorskip("rdflib")
+    for folder, who in (("a", "Olivier"), ("b", "Zeffirelli"), ("a", "Mills")):
+        (tmp_path / folder).mkdir(exist_ok=True)
+        row = f"_:x <http://e.org/madeBy> <http://e.org/{who}> .\n"
+        bring(kb, written(tmp_path / folder, "g.nt", row))
+    assert made(kb) == {("_:x (g.nt)", "Mills"), ("_:x (g.nt-2)", "Zeffirelli")}
+
+
+def test_iris_without_a_label_are_told_apart_by_themselves(kb: KnowledgeBase, tmp_path: Path) -> None:
+    pytest.importorskip("rdflib")
+    rows = "".join(f"<http://{host}.org/#me> <http://e.org/madeBy> <http://e.org/{host}> .\n" for host in "ab")
+    labelled = f'<http://c.org/#x> <{LABEL}> "me" .\n<http://c.org/#x> <http://e.org/madeBy> <http://e.org/c> .\n'
+    bring(kb, written(tmp_path, "g.nt", rows + labelled))
+    assert made(kb) == {("me <http://a.org/#me>", "a"), ("me <http://b.org/#me>", "b"), ("me", "c")}
+    assert aliases(kb, "me <http://a.org/#me>") == {"me <http://a.org/#me>", "me"}
 
 
 def test_a_table_with_iris_names_them_for_rdf(kb: KnowledgeBase, tmp_path: Path) -> None:
@@ -204,3 +252,44 @@ def test_no_two_things_are_one_entity(things: list[Node], others: list[Node]) ->
         assert types.count(node.type) == 1
         assert "" not in types or len({*types}) != 2  # a name without a type would mean the only one that has one
         assert place not in named or len(types) == 1
+
+
+iris = st.sampled_from([f"<http://{host}.org/{name}>" for host in "ab" for name in ("Hamlet", "me", "x")])
+things = st.one_of(iris, iris, st.sampled_from(["_:b1", "_:b2"]))
+lines = st.one_of(
+    st.builds("{} <http://e.org/madeBy> {} .\n".format, things, things),
+    st.builds(f'{{}} <{LABEL}> "{{}}" .\n'.format, things, st.sampled_from(["Hamlet", "HAMLET", "me", "Hamlet (2)"])),
+    st.builds(f"{{}} <{TYPE}> <http://e.org/{{}}> .\n".format, things, st.sampled_from(["Film", "Play"])),
+)
+files = st.lists(st.lists(lines, min_size=1, max_size=10, unique=True), min_size=1, max_size=3)
+
+ENTITY_OF_IRI = """
+  SELECT DISTINCT a.value, a.entity FROM kg_attributes a WHERE a.attribute = 'iri' ORDER BY 1, 2"""
+
+
+@settings(max_examples=15, deadline=None)
+@given(files=files)
+def test_an_iri_is_one_entity_and_an_entity_has_one_iri(tmp_path_factory: Any, files: list[list[str]]) -> None:
+    pytest.importorskip("rdflib")
+    folder = tmp_path_factory.mktemp("graph")
+
+    def put(kb: KnowledgeBase, name: str, text: str) -> None:
+        assert kb.import_graph([written(folder, name, text)], ImportOptions(schema=False)).skipped == []
+        assert kb.check() == []
+
+    with fresh() as kb:
+        for number, rows in enumerate(files):
+            put(kb, f"{number}.nt", "".join(rows))
+        pairs = [tuple(row) for row in kb.connection.execute(ENTITY_OF_IRI)]
+        there = {row.split(" ")[0][1:-1] for rows in files for row in rows if row[0] == "<"}
+        assert there <= {iri for iri, _ in pairs}
+        assert len({iri for iri, _ in pairs}) == len(pairs) == len({entity for _, entity in pairs})
+        before = graph_of(kb)
+        for number, rows in enumerate(files):  # read again, each knowing the others
+            put(kb, f"{number}.nt", "".join(rows) + "# again\n")
+        assert graph_of(kb) == before
+        for suffix in (".nt", ".jsonl"):
+            kb.export_graph(folder / f"out{suffix}")
+            with fresh() as other:
+                put(other, f"out{suffix}", (folder / f"out{suffix}").read_text("utf-8"))
+                assert graph_of(other) == before

@@ -132,8 +132,8 @@ def test_things_of_one_name_are_told_apart(kb: KnowledgeBase, tmp_path: Path) ->
     )
     bring(kb, tmp_path / "g.nt", text)
     assert rows(kb, "SELECT head, relation, tail FROM kg_facts WHERE kind = 'triple' ORDER BY 1") == [
-        ("paris", "in", "france"),
-        ("paris (2)", "in", "texas"),
+        ("paris <http://a.org/paris>", "in", "france"),
+        ("paris <http://b.org/paris>", "in", "texas"),
         ("x", "other_org_in", "texas"),
     ]
 

@@ -69,6 +69,12 @@ def put_source(
     return cursor.lastrowid
 
 
+def name_of_source(connection: sqlite3.Connection, name: str, kind: str, root: str) -> str:
+    """What the source with this root is called, or will be called if it is put next."""
+    row = connection.execute("SELECT name FROM kg_sources WHERE kind = ? AND root = ?", [kind, root]).fetchone()
+    return str(row[0]) if row else _free_name(connection, name)
+
+
 def _free_name(connection: sqlite3.Connection, wanted: str) -> str:
     taken = {row[0] for row in connection.execute("SELECT name FROM kg_sources")}
     number, name = 2, wanted

@@ -2,25 +2,33 @@
 
 An entity is known by its name and its type, so two things that would be one entity get different names: the first keeps
 its name, the next is ``Hamlet (2)``. Those with a type come before those without, because a name without a type means
-the only typed entity of that name.
+the only typed entity of that name. A name that was made stays when a file is read again, whatever has come before it.
 """
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Collection, Hashable, Mapping
+from dataclasses import replace
 from typing import TypeVar
 
 from ...text.normalise import name_key
 from .statements import MAX_NAME, Node
 
-__all__ = ["numbered", "told_by_id"]
+__all__ = ["Thing", "is_made_of", "kept", "numbered", "told_by_id"]
+
+_MADE = re.compile(r" (\(\d+\)|<[^<>]*>)$")  # what stands behind a name that was made
 
 Thing = TypeVar("Thing", bound=Hashable)
 
 
-def told_by_id(things: Mapping[Thing, Node], others: Collection[Node] = ()) -> dict[Thing, str]:
-    """New names for things whose name another has, in the order of the things; ``others`` keep their names.
+def told_by_id(
+    things: Mapping[Thing, Node], others: Collection[Node] = (), taken: Collection[str] = ()
+) -> dict[Thing, str]:
+    """New names for things whose name another has, in the order of the things.
+
+    ``others`` keep their names; ``taken`` are keys that no new name may have.
 
     >>> film, play = Node("Hamlet", "film"), Node("Hamlet", "play")
     >>> told_by_id({1: film, 2: film, 3: play, 4: Node("Macbeth", "play"), 5: Node("HAMLET", "film")})
@@ -34,7 +42,7 @@ def told_by_id(things: Mapping[Thing, Node], others: Collection[Node] = ()) -> d
     held: dict[str, list[str]] = defaultdict(list)  # by key, the types of those that keep it
     for node in others:
         held[name_key(node.name)].append(node.type)
-    taken = groups.keys() | held.keys()
+    taken = groups.keys() | held.keys() | {*taken}
     found: dict[Thing, str] = {}
     for key, group in groups.items():
         types, number = held.get(key, []), 2
@@ -47,6 +55,27 @@ def told_by_id(things: Mapping[Thing, Node], others: Collection[Node] = ()) -> d
                 continue
             found[thing], number = numbered(node.name, number, taken)
     return found
+
+
+def kept(
+    things: Mapping[Thing, Node], before: Mapping[Thing, Collection[str]], others: Collection[Node] = ()
+) -> dict[Thing, str]:
+    """The names that things had before, if these were made of what they are called now and still tell them apart.
+
+    >>> kept({1: Node("Hamlet"), 2: Node("Hamlet"), 3: Node("Duel")}, {1: ["Hamlet (2)"], 2: ["Lear"], 3: ["Duel"]})
+    {1: 'Hamlet (2)', 3: 'Duel'}
+    """
+    found: dict[Thing, str] = {}
+    for thing, node in things.items():
+        if name := next((name for name in before.get(thing, ()) if is_made_of(name, node.name)), ""):
+            found[thing] = name
+    lost = told_by_id({thing: replace(things[thing], name=name) for thing, name in found.items()}, others)
+    return {thing: name for thing, name in found.items() if thing not in lost}
+
+
+def is_made_of(name: str, plain: str) -> bool:
+    """Whether a name is another one, as it is or with what tells it apart."""
+    return plain in (name, _MADE.sub("", name))
 
 
 def _is_apart(type_: str, types: Collection[str]) -> bool:
@@ -62,7 +91,7 @@ def numbered(name: str, number: int, taken: Collection[str]) -> tuple[str, int]:
     ('Hamlet (3)', 4)
     """
     while True:
-        made = f"{name[: MAX_NAME - len(str(number)) - 3]} ({number})"
+        made = f"{name[: MAX_NAME - len(str(number)) - 3].rstrip()} ({number})"
         number += 1
         if name_key(made) not in taken:
             return made, number

@@ -14,7 +14,8 @@ from ...facts.claims import ALSO_KNOWN_AS
 from ...sources.rows.feed import UnreadableError
 from ...store.imported import Statement
 from .columns import ColumnError, node_columns
-from .namesakes import told_by_id
+from .elsewhere import Elsewhere
+from .namesakes import kept
 from .reading import Reading
 from .statements import Maker, Node, RowError, Span, value_of
 from .table import Broken, cut, table_rows
@@ -38,12 +39,12 @@ class _Record:
 
 
 def read_nodes(
-    reading: Reading, delimiter: str, is_tsv: bool, maker: Maker, join: bool = False
+    reading: Reading, delimiter: str, is_tsv: bool, maker: Maker, elsewhere: Elsewhere | None
 ) -> tuple[dict[str, Node], dict[str, str]]:
     """Read ``reading.text``; returns what ids stand for, and the names that were made to tell nodes apart, by id.
 
-    ``maker.nodes`` are those of other tables. With ``join`` nodes of one name are one thing. Raises UnreadableError if
-    it is no table of nodes.
+    ``maker.nodes`` are those of other tables. Without ``elsewhere`` nodes of one name are one thing. Raises
+    UnreadableError if it is no table of nodes.
     """
     records: dict[int, _Record] = {}
     for place, record in enumerate(_records(reading, delimiter, is_tsv, maker)):
@@ -52,13 +53,29 @@ def read_nodes(
     nodes: dict[str, Node] = {}
     for record in records.values():
         nodes.setdefault(record.id, Node(record.name, record.types[0] if record.types else ""))
-    others = [node for id_, node in maker.nodes.items() if id_ not in nodes]
-    named = {} if join else told_by_id(nodes, others)
-    nodes |= {id_: replace(nodes[id_], name=name) for id_, name in named.items()}
+    named = _told_apart(nodes, maker.nodes, _kind_of_ids(records), elsewhere) if elsewhere else {}
+    shown = nodes | {id_: replace(nodes[id_], name=name) for id_, name in named.items()}
     for place, record in records.items():
-        reading.statements[place] = list(_stated(record, nodes[record.id], maker))
+        reading.statements[place] = list(_stated(record, shown[record.id], maker))
         reading.used += 1
-    return nodes, named
+    return shown, named
+
+
+def _kind_of_ids(records: Mapping[int, _Record]) -> str:
+    """The attribute that says the ids: ``id`` or ``iri``; empty if names are all there is."""
+    return next((record.attributes[0][0] for record in records.values() if record.id != record.name), "")
+
+
+def _told_apart(
+    nodes: Mapping[str, Node], tables: Mapping[str, Node], kind: str, elsewhere: Elsewhere
+) -> dict[str, str]:
+    """New names for nodes that are called as others are."""
+    others = [node for id_, node in tables.items() if id_ not in nodes]
+    stay = kept(nodes, elsewhere.before(kind, nodes.keys()) if kind else {}, others)
+    others += [replace(nodes[id_], name=name) for id_, name in stay.items()]
+    free = {id_: node for id_, node in nodes.items() if id_ not in stay}
+    named = {id_: name for id_, name in stay.items() if name != nodes[id_].name}
+    return named | elsewhere.told_apart(free, others, nodes.keys())
 
 
 def _records(reading: Reading, delimiter: str, is_tsv: bool, maker: Maker) -> Iterator[_Record | None]:

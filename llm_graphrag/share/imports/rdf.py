@@ -28,7 +28,7 @@ from .reading import Reading, StatedRow, lines
 from .statements import HALVES, MAX_NAME, MAX_QUOTE, Node, value_of
 from .vocabulary import MINTED, Vocabulary, last_part
 
-__all__ = ["Names", "Survey", "state", "survey"]
+__all__ = ["OTHER_NAMES", "Names", "Survey", "state", "survey"]
 
 RDF_TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
 NAMES = ("http://www.w3.org/2000/01/rdf-schema#label", "http://www.w3.org/2004/02/skos/core#prefLabel")
@@ -46,13 +46,13 @@ Label = tuple[int, bool, str, str]
 class Survey:
     """What a file calls its things, written as N-Triples writes them, in the order in which they first stand there."""
 
-    things: dict[str, None] = field(default_factory=dict)
+    things: dict[str, str] = field(default_factory=dict)  # to itself, so that each is one string
     types: dict[str, list[str]] = field(default_factory=dict)
     labels: dict[str, Label] = field(default_factory=dict)  # the best
     main: dict[str, str] = field(default_factory=dict)
     relations: dict[str, None] = field(default_factory=dict)
     attributes: dict[str, None] = field(default_factory=dict)
-    _seen: dict[str, str] = field(default_factory=dict)
+    _kinds: dict[str, str] = field(default_factory=dict)  # likewise
 
     def add(self, triple: Triple) -> None:
         """Take note of a triple."""
@@ -67,7 +67,7 @@ class Survey:
         elif _says_type(triple):
             types = self.types.setdefault(subject, [])
             if triple.object not in types:
-                types.append(self._seen.setdefault(triple.object, triple.object))
+                types.append(self._kinds.setdefault(triple.object, triple.object))
         elif triple.predicate == MAIN_TYPE:
             self.main[subject] = triple.object
         else:
@@ -76,13 +76,7 @@ class Survey:
                 self.relations[triple.predicate] = None
 
     def _thing(self, thing: str) -> str:
-        """A thing, as one string however often it is named."""
-        self.things.setdefault(thing, None)
-        return self._seen.setdefault(thing, thing)
-
-    def iris(self) -> list[str]:
-        """The IRIs of its things."""
-        return [thing[1:-1] for thing in self.things if thing[0] == "<"]
+        return self.things.setdefault(thing, thing)
 
     def nodes(self, file: str, vocabulary: Vocabulary, known: Mapping[str, Node]) -> dict[str, Node]:
         """What everything is called, and of which type it is, before namesakes are told apart.
@@ -94,7 +88,7 @@ class Survey:
             kinds = sorted(self.types.get(thing, ()), key=lambda kind: self._rank(thing, kind))
             type_ = vocabulary.identifier("type", kinds[0][1:-1]) if kinds else ""
             node = known.get(thing[1:-1]) if thing[0] == "<" else None
-            found[thing] = Node(node.name, node.type or type_) if node else Node(self._name(thing, file), type_)
+            found[thing] = Node(node.name, node.type or type_) if node else Node(self.name(thing, file), type_)
         words = {
             "type": [kind[1:-1] for kinds in self.types.values() for kind in kinds],
             "relation": self.relations, "attribute": self.attributes,
@@ -107,19 +101,12 @@ class Survey:
     def _rank(self, thing: str, kind: str) -> tuple[bool, bool, str]:
         return kind != self.main.get(thing), kind[1:].startswith(NO_KINDS), kind
 
-    def _name(self, thing: str, file: str) -> str:
+    def name(self, thing: str, file: str) -> str:
+        """What a thing is called here: its label, else the last part of its IRI, or its own label and the file."""
         if thing in self.labels:
             return clean_name(self.labels[thing][3])
-        name = clean_name(last_part(thing[1:-1])) if thing[0] == "<" else f"{thing} ({file})"
-        return name if _usable(name) else thing.strip("<>")[:MAX_NAME]
-
-    def other_names(self, nodes: Mapping[str, Node], names: Mapping[str, str]) -> dict[str, str]:
-        """What things that got another name were called, where no triple says that they are called so."""
-        return {
-            thing: nodes[thing].name
-            for thing in names
-            if thing not in self.labels or LABELS[self.labels[thing][0]] not in OTHER_NAMES
-        }
+        name = last_part(thing[1:-1]) if thing[0] == "<" else f"{thing} ({file})"
+        return clean_name(name if _usable(name) else thing.strip("<>"))[:MAX_NAME]
 
 
 def _says_type(triple: Triple) -> bool:

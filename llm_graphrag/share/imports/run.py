@@ -11,7 +11,7 @@ import hashlib
 import json
 import sqlite3
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from pathlib import Path, PurePosixPath
 
 from ...facts.template import folded
@@ -23,23 +23,25 @@ from ...sources.rows.feed import Remarks, UnreadableError
 from ...sources.rows.text import read_text
 from ...sources.totals import totals
 from ...sources.writer import Progress, Writer
-from ...store import imported_iris, merges, schema
+from ...store import merges, schema
 from ...store.connection import transaction
+from ...store.documents import name_of_source
+from ...store.imported import DOCUMENT
 from ...store.settings import get_setting, put_setting
 from ...text.counted import counted
-from ...text.normalise import name_key
-from .namesakes import told_by_id
+from .elsewhere import Elsewhere
 from .nodes import read_nodes
 from .ntriples import as_ntriples
 from .options import JSONL, NTRIPLES, TSV, TURTLE, ImportOptions, format_of
-from .rdf import Names, state, survey
+from .rdf import state, survey
+from .rdf_names import names_of
 from .reading import Reading
 from .schema import Learnt, learn
 from .spellings import told_apart
 from .statements import Maker, Node
 from .statements import folded as identifier
 from .triples import read_lines, read_table
-from .vocabulary import MINTED, SETTING, Vocabulary
+from .vocabulary import SETTING, Vocabulary
 from .writing import GraphWriter, Known
 
 __all__ = ["GraphImport", "import_graph"]
@@ -129,24 +131,23 @@ class _Import:
 
     def nodes_file(self, path: Path) -> None:
         """Import a table of nodes, and learn what its ids stand for."""
-        data = path.read_bytes()
         try:
             reading = self._text(path)
             nodes, named = read_nodes(
                 reading, self.options.delimiter, path.suffix.lower() == ".tsv", self._maker(),
-                self.options.join_spellings,
+                None if self.options.join_spellings else self._elsewhere(path),
             )  # fmt: skip
         except UnreadableError as error:
             self.report.skipped.append(Remark(path.name, str(error)))
             return
         self.nodes |= nodes
         _say_namesakes(reading, list(named.values()))
-        self._put(path, reading, Known(None, _hash(data), self._how("nodes", named)))
+        self._put(path, reading, Known(None, _hash_of(path), self._how("nodes", named)))
 
     def file(self, path: Path, format: str) -> None:
         """Import a file, if it is not as it was imported before."""
         nodes = {} if format in (NTRIPLES, TURTLE) else {key: asdict(node) for key, node in self.nodes.items()}
-        new = Known(None, _hash(path.read_bytes()), self._how(format, nodes))
+        new = Known(None, _hash_of(path), self._how(format, nodes))
         if self._is_known(path, new):
             return
         try:
@@ -187,33 +188,15 @@ class _Import:
                 reading.skipped.append(
                     Remark(path.name, f"left out, since it holds an IRI that is none: <{iri}>", line)
                 )
-        found = survey(reading)
-        document = self.writer.known(stored_path(path.resolve())).id
-        known = self._called(found.iris(), document)
-        nodes = found.nodes(path.name, self.vocabulary, known)
-        named = {} if self.options.join_spellings else self._named(nodes, known, document)
-        others = found.other_names(nodes, named)
-        nodes |= {thing: replace(nodes[thing], name=name) for thing, name in named.items()}
-        _say_namesakes(reading, list(named.values()))
-        names = Names(nodes, others, self.vocabulary)
+        name = name_of_source(self.connection, path.name, DOCUMENT, stored_path(path.resolve()))
+        names, named = names_of(
+            survey(reading), name, self.vocabulary, self._elsewhere(path), self.options.join_spellings
+        )
+        _say_namesakes(reading, named)
         reading.later = lambda: state(reading.text, names)
 
-    def _called(self, iris: Collection[str], document: int | None) -> dict[str, Node]:
-        """What other files call these IRIs."""
-        known = imported_iris.called(self.connection, iris, document)
-        return {iri: Node(name, type_) for iri, name, type_ in known.values()}
-
-    def _named(self, nodes: Mapping[str, Node], known: Collection[str], document: int | None) -> dict[str, str]:
-        """New names for things of an RDF file that are called as others are; what has its name already keeps it."""
-        keys = {name_key(node.name) for node in nodes.values()}
-        others = [
-            Node(name, type_)
-            for iri, name, type_ in imported_iris.called_so(self.connection, keys, document)
-            if f"<{iri}>" not in nodes
-        ]
-        named = {thing for thing in nodes if thing.startswith(MINTED, 1) or (thing[0] == "<" and thing[1:-1] in known)}
-        others += [nodes[thing] for thing in named]
-        return told_by_id({thing: node for thing, node in nodes.items() if thing not in named}, others)
+    def _elsewhere(self, path: Path) -> Elsewhere:
+        return Elsewhere(self.connection, self.writer.known(stored_path(path.resolve())).id)
 
     def _is_known(self, path: Path, new: Known) -> bool:
         known = self.writer.known(stored_path(path.resolve()))
@@ -285,6 +268,14 @@ def _say_namesakes(reading: Reading, named: Sequence[str]) -> None:
 
 def _hash(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
+
+
+def _hash_of(path: Path) -> str:
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while part := file.read(1 << 20):
+            digest.update(part)
+    return digest.hexdigest()
 
 
 def _sorted_hash(nodes: Mapping[str, object]) -> str:
