@@ -331,3 +331,22 @@ def test_what_is_called_like_a_number_can_be_named(tmp_path: pathlib.Path, run: 
     assert shown == ["#4", other]
     assert [card["name"] for card in json.loads(run("entity", "##4", "--json").stdout)] == [other]
     assert [card["name"] for card in json.loads(run("entity", "#77", "--json").stdout)] == ["#77"]
+
+
+def test_entity_shows_first_what_is_written_so(run: Run, tmp_path: pathlib.Path) -> None:
+    (tmp_path / "films.tsv").write_text("Drake\thas_tags\thamlet\nHamlet\tdirected_by\tAna\n", "utf-8")
+    run("import", str(tmp_path / "films.tsv"), "--no-header")
+    for name in ("Hamlet", "hamlet"):
+        shown = json.loads(run("entity", name, "--json").stdout)
+        assert [card.get("written") or card["name"] for card in shown] == (
+            [name] + [other for other in ("Hamlet", "hamlet") if other != name]
+        )
+
+
+def test_entity_takes_a_type_in_brackets(run: Run, tmp_path: pathlib.Path) -> None:
+    (tmp_path / "n.csv").write_text("id,name,type\n1,Mercury,planet\n2,Mercury,element\n3,Sun,star\n", "utf-8")
+    (tmp_path / "e.csv").write_text("head,relation,tail\n1,near,3\n2,melts_near,3\n", "utf-8")
+    run("import", str(tmp_path / "e.csv"), "--nodes", str(tmp_path / "n.csv"))
+    assert len(json.loads(run("entity", "Mercury", "--json").stdout)) == 2
+    (card,) = json.loads(run("entity", "Mercury (element)", "--json").stdout)
+    assert (card["name"], card["type"]) == ("Mercury", "element")

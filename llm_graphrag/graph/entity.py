@@ -13,8 +13,8 @@ import sqlite3
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ..text.normalise import name_key
-from .named import by_id
+from ..text.normalise import clean_name, name_key
+from .named import named
 from .written import written
 
 __all__ = ["Card", "Group", "Quote", "Stated", "cards"]
@@ -22,10 +22,10 @@ __all__ = ["Card", "Group", "Quote", "Stated", "cards"]
 QUOTES = 3  # read of one fact
 
 FIND = """
-    SELECT DISTINCT coalesce(e.merged_into, e.id) AS id
+    SELECT coalesce(e.merged_into, e.id) AS id
     FROM kg_aliases a JOIN kg_entities e ON e.id = a.entity
     WHERE a.key = :key
-    ORDER BY id
+    GROUP BY 1 ORDER BY max(e.name = :name) DESC, max(a.name = :name) DESC, max(e.key = :key) DESC, 1
 """
 CARD = """
     SELECT e.id, e.name, e.type, e.origin,
@@ -109,12 +109,14 @@ class Card:
 
 
 def cards(connection: sqlite3.Connection, name: str, limit: int = 10) -> list[Card]:
-    """Return the entities called ``name``, by any of their names or as ``#id``.
+    """Return the entities called ``name``, by any of their names, with their type in brackets, or as ``#id``.
+
+    What is written just so comes first, then what has it for its own name.
 
     ``limit`` facts of each group are read (0: all).
     """
-    ids = [row[0] for row in connection.execute(FIND, {"key": name_key(name)})]
-    ids += [node.id for node in by_id(connection, name)]
+    ids = [row[0] for row in connection.execute(FIND, {"key": name_key(name), "name": clean_name(name)})]
+    ids += [node.id for node in named(connection, name)]
     return [_card(connection, entity, limit) for entity in dict.fromkeys(ids)]
 
 
