@@ -127,6 +127,9 @@ def find(known: list[str], text: str, skip: tuple[tuple[int, int], ...] = ()) ->
         (["محمد علي"], "قال محمد علي نعم", [("محمد علي", ("محمد علي",))]),
         (["Weiß"], "Weiss", []),
         (["", "?!", " "], "?! what", []),
+        (["Fireball"], "*fireball* _fireball_ **fireball**, fireball", [("fireball", ("Fireball",))] * 3),
+        (["Fireball"], "*a fireball* *fireball spell* snake_fireball_case", []),
+        (["Install", "find"], "I *install* it, you _find_ it; *Install*", [("Install", ("Install",))]),
     ],
 )
 def test_matcher(known: list[str], text: str, expected: list[tuple[str, tuple[str, ...]]]) -> None:

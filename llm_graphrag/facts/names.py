@@ -94,12 +94,12 @@ class _Entry(Generic[V]):
     written: str
     value: V
     exact: bool  # made of common words only: the case must agree
-    capital: bool  # a single word: the text must have a capital or a digit, too
+    capital: bool  # a single word: the text must have a capital or a digit, too, or set it in emphasis
 
-    def allows(self, written: str) -> bool:
+    def allows(self, written: str, emphasised: bool) -> bool:
         if self.exact:
             return clean_name(written) == self.written
-        return not self.capital or written[0].isupper() or written[0].isdigit()
+        return not self.capital or emphasised or written[0].isupper() or written[0].isdigit()
 
 
 class NameMatcher(Generic[V]):
@@ -107,7 +107,8 @@ class NameMatcher(Generic[V]):
 
     Names agree by ``name_key`` at word boundaries, names that begin with a CJK character at any place. To keep noise
     out, a single word needs three characters, is not matched at all if the name is written small (``find``, ``ls``),
-    and needs a capital or digit in the text if the name has one; a name of common words only needs the same case.
+    and needs a capital or digit in the text if the name has one, or emphasis that holds nothing else (``*fireball*``);
+    a name of common words only needs the same case.
 
     >>> matcher = NameMatcher([("Ana Petrov", 1), ("Ana", 2), ("sour dough", 3), ("東京", 4)])
     >>> [(m.start, m.end, m.values) for m in matcher.find("Ana Petrov's Sour dough; ana, 東京都")]
@@ -180,7 +181,8 @@ class NameMatcher(Generic[V]):
     def _match(self, text: str, start: int, end: int, until: int, around: Iterable[tuple[str, str]]) -> Match[V] | None:
         for prefix, suffix in around:
             low, high = start - len(prefix), end + len(suffix)
-            if low >= until and (values := self._values(text[low:high], prefix, suffix)):
+            emphasised = low > 0 and text[low - 1] in "*_" and text[high : high + 1] in ("*", "_")
+            if low >= until and (values := self._values(text[low:high], prefix, suffix, emphasised)):
                 return Match(low, high, values)
         return None
 
@@ -192,11 +194,11 @@ class NameMatcher(Generic[V]):
                         yield Match(start, start + length, values)
                         break
 
-    def _values(self, written: str, prefix: str = "", suffix: str = "") -> tuple[V, ...]:
+    def _values(self, written: str, prefix: str = "", suffix: str = "", emphasised: bool = False) -> tuple[V, ...]:
         if "\x00" in written:
             return ()
         key = _folded(written)  # which may lose what stands around it, as in "(C++)"
         entries = self._entries.get(key) if key.startswith(prefix) and key.endswith(suffix) else None
         if not entries or _BLANK_LINE.search(written):
             return ()
-        return tuple(dict.fromkeys(entry.value for entry in entries if entry.allows(written)))
+        return tuple(dict.fromkeys(entry.value for entry in entries if entry.allows(written, emphasised)))
