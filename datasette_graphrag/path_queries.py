@@ -7,12 +7,13 @@ query, so that the page is there even where a hub joins everything.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from llm_graphrag.graph import metapath as graph_metapath
 from llm_graphrag.graph import paths as graph_paths
 from llm_graphrag.graph import together as graph_together
+from llm_graphrag.routes.snippets import piece_naming
 
 from . import entity_queries
 from .path_records import Also, Hop, Reached, Route, Start
@@ -25,6 +26,7 @@ STEPS = 20_000  # and along a metapath
 WALKS = 24  # along a metapath, shown
 WALKS_TRIED = 500  # of which those that lead to a given end are shown
 REACHED = 200
+QUOTE = 400  # letters shown of a sentence that names two things
 
 
 @dataclass(frozen=True)
@@ -88,13 +90,17 @@ def _routes(connection: sqlite3.Connection, found: Iterable[graph_paths.Path]) -
     """Paths with the address of everything on them."""
     found = list(found)
     refs = entity_refs(connection, dict.fromkeys(node.id for path in found for node in path.nodes))
-    hops = {hop: _hop(connection, hop) for path in found for hop in path.hops}
+    hops = {
+        hop: _hop(connection, hop, [node.name for node in path.nodes[place : place + 2]])
+        for path in found
+        for place, hop in enumerate(path.hops)
+    }
     return tuple(
         Route(tuple(refs[node.id] for node in path.nodes), tuple(hops[hop] for hop in path.hops)) for path in found
     )
 
 
-def _hop(connection: sqlite3.Connection, hop: graph_paths.Hop) -> Hop:
+def _hop(connection: sqlite3.Connection, hop: graph_paths.Hop, ends: Sequence[str]) -> Hop:
     fact = bool(hop.by.triple)
     return Hop(
         triple=hop.by.triple,
@@ -103,7 +109,7 @@ def _hop(connection: sqlite3.Connection, hop: graph_paths.Hop) -> Hop:
         statements=hop.by.statements,
         quote=_quote(connection, hop.by.triple, hop.evidence) if fact and hop.evidence else None,
         also=tuple(Also(other.relation, other.forward) for other in hop.also),
-        named=_named(connection, hop.evidence) if not fact and hop.evidence else None,
+        named=_named(connection, hop.evidence, ends) if not fact and hop.evidence else None,
     )
 
 
@@ -146,9 +152,9 @@ _PASSAGE = """
   FROM kg_chunks c CROSS JOIN kg_documents d ON d.id = c.document WHERE c.id = :chunk"""
 
 
-def _named(connection: sqlite3.Connection, evidence: graph_paths.Evidence) -> Snippet:
+def _named(connection: sqlite3.Connection, evidence: graph_paths.Evidence, ends: Sequence[str]) -> Snippet:
     """The sentence that names two things, which no fact rests on."""
     row = connection.execute(_PASSAGE, {"chunk": evidence.chunk}).fetchone()
     document = DocumentRef(row["document"], row["uri"], row["title"])
-    parts = ((evidence.quote.strip(), False),)
+    parts = ((piece_naming(evidence.quote, ends, QUOTE), False),)
     return Snippet(evidence.chunk, row["seq"], evidence.line, row["heading"], document, parts)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -9,8 +10,6 @@ import click
 if TYPE_CHECKING:
     from ..graph.hops import Evidence, Hop, Joined, Node
     from ..graph.paths import Path
-
-QUOTE = 240
 
 __all__ = ["as_dict", "entity_dict", "print_path"]
 
@@ -20,21 +19,21 @@ def print_path(path: Path, number: int, note: str = "") -> None:
     from ..graph.verbalize import also_text, arrow, path_text
 
     click.echo(f"{number:>2}. {click.style(path_text(path), bold=True)}" + (f"  ({note})" if note else ""))
-    for hop in path.hops:
-        click.echo(f"    {arrow(hop.by.relation, hop.by.forward)}  {_sentence(hop.evidence)}")
+    for place, hop in enumerate(path.hops):
+        ends = [node.name for node in path.nodes[place : place + 2]]
+        click.echo(f"    {arrow(hop.by.relation, hop.by.forward)}  {_sentence(hop.evidence, ends)}")
         if hop.also:
             click.echo(click.style(f"      also {also_text(hop.also)}", dim=True))
 
 
-def _sentence(evidence: Evidence | None) -> str:
-    from ..routes.snippets import visible
+def _sentence(evidence: Evidence | None, ends: Sequence[str]) -> str:
+    from ..routes.snippets import piece_naming, visible
 
     if evidence is None:
         return "no sentence is kept for it; llm graphrag check says more"
-    quote = visible(evidence.quote).strip()
-    if len(quote) > QUOTE:
-        quote = quote[: QUOTE - 1].rstrip() + "…"
-    return f"{quote}  " + click.style(f"({visible(evidence.uri)}:{evidence.line})", fg="cyan")
+    return f"{piece_naming(evidence.quote, ends)}  " + click.style(
+        f"({visible(evidence.uri)}:{evidence.line})", fg="cyan"
+    )
 
 
 def as_dict(path: Path) -> dict[str, Any]:

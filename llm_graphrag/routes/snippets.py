@@ -9,13 +9,14 @@ can come from anybody.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from ..text.sentences import row_spans, sentence_spans
 from .hits import Term
+from .terms import telling_terms
 from .words import places, rate
 
-__all__ = ["WIDTH", "best_sentence", "snippet", "visible"]
+__all__ = ["WIDTH", "best_sentence", "piece_naming", "snippet", "visible"]
 
 WIDTH = 240
 
@@ -79,6 +80,19 @@ def snippet(text: str, terms: Sequence[Term], width: int = WIDTH, rows: bool = F
             at = b
     parts += [(text[at:end], False)] + ([(" …", False)] if text[end:].strip() else [])
     return _joined(parts)
+
+
+def piece_naming(text: str, names: Iterable[str], width: int = WIDTH) -> str:
+    """Return a sentence on one line; of a long one the piece, of about ``width`` characters, that names these things.
+
+    >>> piece_naming("It is long. We ate stale bread. Then a Fireball hit us.", ["Fireball"], 30)
+    '… Then a Fireball hit us.'
+    """
+    if len(text) <= width:
+        return visible(text).strip()
+    words = dict.fromkeys(word for name in names for word in telling_terms(name))
+    parts = snippet(text, [Term(word, frozenset(), 1.0) for word in words], width)
+    return "".join(part for part, _ in parts).strip()
 
 
 def _joined(parts: Sequence[tuple[str, bool]]) -> tuple[tuple[str, bool], ...]:
