@@ -117,3 +117,12 @@ def test_the_command_takes_sentences_only_where_facts_fail(run: Run, vault: Vaul
     (hop, _) = json.loads(run("path", "Red Worg", "Blue Troll", "--mentions", "--json").output)["paths"][0]["hops"]
     assert hop["triple"] is None
     assert run("path", "Red Worg", "Blue Troll", "--mentions", "--via", "Far Island", exit_code=2).output
+
+
+def test_of_a_long_sentence_the_piece_is_shown_that_names_them(run: Run, vault: Vault) -> None:
+    much = ", ".join(f"a thing numbered {n}" for n in range(40))
+    run("add", vault({"Night Heron.md": f"It eats {much}, a *mudskipper*, {much}.", "Mudskipper.md": "A fish."}))
+    output = run("path", "Night Heron", "Mudskipper", "--mentions").output
+    assert output.startswith(" 1. Night Heron —named with→ Mudskipper\n    —named with→  … ")
+    assert "a *mudskipper*, a thing numbered 0" in output
+    assert len(output) < 500
