@@ -45,10 +45,10 @@ class Elsewhere:
         return [Node(name, type_) for id_, name, type_ in found if id_ not in ids]
 
     def told_apart(
-        self, things: Mapping[Thing, Node], others: Collection[Node], ids: Collection[str]
+        self, things: Mapping[Thing, Node], others: Collection[Node], taken: Collection[str], ids: Collection[str]
     ) -> dict[Thing, str]:
         """New names as ``told_by_id`` gives them, none of which a thing with another id than these has elsewhere."""
-        taken: set[str] = set()
+        taken = {*taken}
         while True:
             named = told_by_id(things, others, taken)
             made = {name_key(name) for name in named.values()}

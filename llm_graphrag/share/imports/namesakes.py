@@ -1,8 +1,9 @@
 """Different things of one name: where a graph has ids, two ids are two things, whatever they are called.
 
 An entity is known by its name and its type, so two things that would be one entity get different names: the first keeps
-its name, the next is ``Hamlet (2)``. Those with a type come before those without, because a name without a type means
-the only typed entity of that name. A name that was made stays when a file is read again, whatever has come before it.
+its name, the next is ``Hamlet (2)``. Types tell things apart too; what has none comes after what has one, because a
+name without a type may mean an entity with one. A name that was made stays when a file is read again, whatever has
+come before it.
 """
 
 from __future__ import annotations
@@ -28,13 +29,15 @@ def told_by_id(
 ) -> dict[Thing, str]:
     """New names for things whose name another has, in the order of the things.
 
-    ``others`` keep their names; ``taken`` are keys that no new name may have.
+    ``others`` keep their names; ``taken`` are keys that nothing here may have, of whichever type.
 
     >>> film, play = Node("Hamlet", "film"), Node("Hamlet", "play")
     >>> told_by_id({1: film, 2: film, 3: play, 4: Node("Macbeth", "play"), 5: Node("HAMLET", "film")})
     {2: 'Hamlet (2)', 5: 'HAMLET (3)'}
     >>> told_by_id({1: Node("Paris"), 2: Node("Paris", "city")}), told_by_id({1: film}, [film])
     ({1: 'Paris (2)'}, {1: 'Hamlet (2)'})
+    >>> told_by_id({1: film}, [play]), told_by_id({1: film}, taken=["hamlet"])
+    ({}, {1: 'Hamlet (2)'})
     """
     groups: dict[str, list[Thing]] = defaultdict(list)
     for thing, node in things.items():
@@ -42,15 +45,15 @@ def told_by_id(
     held: dict[str, list[str]] = defaultdict(list)  # by key, the types of those that keep it
     for node in others:
         held[name_key(node.name)].append(node.type)
-    taken = groups.keys() | held.keys() | {*taken}
+    reserved, taken = frozenset(taken), groups.keys() | held.keys() | {*taken}
     found: dict[Thing, str] = {}
     for key, group in groups.items():
         types, number = held.get(key, []), 2
-        if len(group) == 1 and not types:
+        if len(group) == 1 and not types and key not in reserved:
             continue
         for thing in sorted(group, key=lambda thing: not things[thing].type):
             node = things[thing]
-            if _is_apart(node.type, types):
+            if key not in reserved and _is_apart(node.type, types):
                 types.append(node.type)
                 continue
             found[thing], number = numbered(node.name, number, taken)
@@ -58,7 +61,10 @@ def told_by_id(
 
 
 def kept(
-    things: Mapping[Thing, Node], before: Mapping[Thing, Collection[str]], others: Collection[Node] = ()
+    things: Mapping[Thing, Node],
+    before: Mapping[Thing, Collection[str]],
+    others: Collection[Node] = (),
+    taken: Collection[str] = (),
 ) -> dict[Thing, str]:
     """The names that things had before, if these were made of what they are called now and still tell them apart.
 
@@ -69,7 +75,7 @@ def kept(
     for thing, node in things.items():
         if name := next((name for name in before.get(thing, ()) if is_made_of(name, node.name)), ""):
             found[thing] = name
-    lost = told_by_id({thing: replace(things[thing], name=name) for thing, name in found.items()}, others)
+    lost = told_by_id({thing: replace(things[thing], name=name) for thing, name in found.items()}, others, taken)
     return {thing: name for thing, name in found.items() if thing not in lost}
 
 
@@ -79,9 +85,8 @@ def is_made_of(name: str, plain: str) -> bool:
 
 
 def _is_apart(type_: str, types: Collection[str]) -> bool:
-    """Whether one more thing of a name is told from the others by its type."""
-    typed = {*types, type_} - {""}
-    return type_ not in types and not (len(typed) == 1 and ("" in types or not type_))
+    """Whether one more thing of a name is told from the others by its type; one without a type never is."""
+    return not types or (bool(type_) and type_ not in types and "" not in types)
 
 
 def numbered(name: str, number: int, taken: Collection[str]) -> tuple[str, int]:

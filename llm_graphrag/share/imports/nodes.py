@@ -75,7 +75,7 @@ def _told_apart(
     others += [replace(nodes[id_], name=name) for id_, name in stay.items()]
     free = {id_: node for id_, node in nodes.items() if id_ not in stay}
     named = {id_: name for id_, name in stay.items() if name != nodes[id_].name}
-    return named | elsewhere.told_apart(free, others, nodes.keys())
+    return named | elsewhere.told_apart(free, others, (), nodes.keys())
 
 
 def _records(reading: Reading, delimiter: str, is_tsv: bool, maker: Maker) -> Iterator[_Record | None]:

@@ -13,6 +13,7 @@ nor its statements are ever all in memory.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
@@ -28,7 +29,7 @@ from .reading import Reading, StatedRow, lines
 from .statements import HALVES, MAX_NAME, MAX_QUOTE, Node, value_of
 from .vocabulary import MINTED, Vocabulary, last_part
 
-__all__ = ["OTHER_NAMES", "Names", "Survey", "state", "survey"]
+__all__ = ["LABELS", "OTHER_NAMES", "Names", "Survey", "blank_name", "state", "survey"]
 
 RDF_TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
 NAMES = ("http://www.w3.org/2000/01/rdf-schema#label", "http://www.w3.org/2004/02/skos/core#prefLabel")
@@ -37,6 +38,8 @@ OTHER_NAMES = ("http://www.w3.org/2004/02/skos/core#altLabel", *NAMES)
 MAIN_TYPE = f"{MINTED}main_type"  # of an entity with several, in what an export wrote
 OWL_SAME_AS = "http://www.w3.org/2002/07/owl#sameAs"
 NO_KINDS = ("http://www.w3.org/2002/07/owl#", "http://www.w3.org/2000/01/rdf-schema#")  # owl:Thing says nothing
+
+_MADE_LABEL = re.compile(r"(_:cb[0-9a-f]{12})[0-9a-f]{52}")
 
 Label = tuple[int, bool, str, str]
 """How good a label is: its predicate, whether it is in another language than English; then language and text."""
@@ -78,17 +81,13 @@ class Survey:
     def _thing(self, thing: str) -> str:
         return self.things.setdefault(thing, thing)
 
-    def nodes(self, file: str, vocabulary: Vocabulary, known: Mapping[str, Node]) -> dict[str, Node]:
-        """What everything is called, and of which type it is, before namesakes are told apart.
-
-        ``known`` is what other files call IRIs. The vocabulary gets a word for every predicate and type.
-        """
+    def nodes(self, file: str, vocabulary: Vocabulary) -> dict[str, Node]:
+        """What everything is called here, and of which type it is. The vocabulary gets a word for all predicates."""
         found: dict[str, Node] = {}
         for thing in self.things:
             kinds = sorted(self.types.get(thing, ()), key=lambda kind: self._rank(thing, kind))
             type_ = vocabulary.identifier("type", kinds[0][1:-1]) if kinds else ""
-            node = known.get(thing[1:-1]) if thing[0] == "<" else None
-            found[thing] = Node(node.name, node.type or type_) if node else Node(self.name(thing, file), type_)
+            found[thing] = Node(self._name(thing, file), type_)
         words = {
             "type": [kind[1:-1] for kinds in self.types.values() for kind in kinds],
             "relation": self.relations, "attribute": self.attributes,
@@ -101,12 +100,22 @@ class Survey:
     def _rank(self, thing: str, kind: str) -> tuple[bool, bool, str]:
         return kind != self.main.get(thing), kind[1:].startswith(NO_KINDS), kind
 
-    def name(self, thing: str, file: str) -> str:
-        """What a thing is called here: its label, else the last part of its IRI, or its own label and the file."""
+    def _name(self, thing: str, file: str) -> str:
+        """The label of a thing, else the last part of its IRI, or how a blank node is called in which file."""
         if thing in self.labels:
             return clean_name(self.labels[thing][3])
-        name = last_part(thing[1:-1]) if thing[0] == "<" else f"{thing} ({file})"
+        name = last_part(thing[1:-1]) if thing[0] == "<" else blank_name(thing, file)
         return clean_name(name if _usable(name) else thing.strip("<>"))[:MAX_NAME]
+
+
+def blank_name(thing: str, file: str) -> str:
+    """What a blank node is called that has no label; of the long ones that rdflib makes for Turtle, a part is enough.
+
+    >>> blank_name("_:b1", "a.nt"), blank_name("_:cb" + "0123456789abcdef" * 4, "a.ttl")
+    ('_:b1 (a.nt)', '_:cb0123456789ab (a.ttl)')
+    """
+    short = _MADE_LABEL.sub(r"\1", thing)
+    return f"{short} ({file})"
 
 
 def _says_type(triple: Triple) -> bool:

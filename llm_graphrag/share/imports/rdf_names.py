@@ -7,13 +7,13 @@ called there; among things of other files they are what is called so.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 
 from ...text.normalise import clean_name, name_key
 from .elsewhere import Elsewhere
 from .namesakes import is_made_of, kept, told_by_id
-from .rdf import LABELS, OTHER_NAMES, Names, Survey
+from .rdf import LABELS, OTHER_NAMES, Names, Survey, blank_name
 from .statements import MAX_NAME, Node
 from .vocabulary import MINTED, Vocabulary
 
@@ -24,50 +24,65 @@ def names_of(
     found: Survey, file: str, vocabulary: Vocabulary, elsewhere: Elsewhere, join: bool
 ) -> tuple[Names, list[str]]:
     """What everything is called, and the names that were made to tell things apart; none are with ``join``."""
-    iris = {thing[1:-1] for thing in found.things if thing[0] == "<"}
-    known = elsewhere.iris(iris)
-    nodes = found.nodes(file, vocabulary, known)
+    plain = found.nodes(file, vocabulary)
+    known = elsewhere.iris({thing[1:-1] for thing in plain if thing[0] == "<"})
+    nodes = plain | {
+        thing: Node(node.name, node.type or plain[thing].type)
+        for thing, node in ((f"<{iri}>", node) for iri, node in known.items())
+    }
     if join:
         return Names(nodes, {}, vocabulary), []
-    named = _new_names(nodes, found, file, known, elsewhere, iris)
-    plain = {thing: found.name(thing, file) for thing in (*named, *(f"<{iri}>" for iri in known))}
+    named = _of_blank(plain, known, file)
     nodes |= {thing: replace(nodes[thing], name=name) for thing, name in named.items()}
-    more = {
-        thing: name
-        for thing, name in plain.items()
-        if nodes[thing].name != name and not _is_said(found, thing)
-        and (thing in named or is_made_of(nodes[thing].name, name))
+    named |= _of_iris(nodes, found, known, elsewhere)
+    nodes |= {thing: replace(nodes[thing], name=name) for thing, name in named.items()}
+    others = {
+        thing: node.name
+        for thing, node in plain.items()
+        if nodes[thing].name != node.name and not _is_said(found, thing)
+        and (thing in named or is_made_of(nodes[thing].name, node.name))
     }  # fmt: skip
-    return Names(nodes, more, vocabulary), list(named.values())
+    return Names(nodes, others, vocabulary), list(named.values())
 
 
-def _new_names(
-    nodes: Mapping[str, Node], found: Survey, file: str, known: Collection[str], elsewhere: Elsewhere, iris: set[str]
+def _of_blank(plain: Mapping[str, Node], known: Mapping[str, Node], file: str) -> dict[str, str]:
+    """New names for blank nodes that are called as others in the file are, whatever these are called by now."""
+    shared = {*(_key(plain[thing]) for thing in told_by_id(plain)), *map(_key, known.values())}
+    return {
+        thing: clean_name(f"{node.name} {blank_name(thing, file)}")[:MAX_NAME].rstrip()
+        for thing, node in plain.items()
+        if thing[0] == "_" and _key(node) in shared
+    }
+
+
+def _of_iris(
+    nodes: Mapping[str, Node], found: Survey, known: Mapping[str, Node], elsewhere: Elsewhere
 ) -> dict[str, str]:
-    """New names for things that are called as others are; what has its name already keeps it."""
-    fixed = {thing for thing in nodes if thing.startswith(MINTED, 1) or (thing[0] == "<" and thing[1:-1] in known)}
-    others = elsewhere.called_so({name_key(node.name) for node in nodes.values()}, iris, ["iri"])
-    others += [nodes[thing] for thing in fixed]
-    free = {thing: node for thing, node in nodes.items() if thing[0] == "<" and thing not in fixed}
+    """New names for IRIs that are called as others are; what has its name already keeps it."""
+    iris = {thing[1:-1] for thing in nodes if thing[0] == "<"}
+    wanted = {f"<{iri}>" for iri in iris - known.keys() if not iri.startswith(MINTED)}
+    free = {thing: node for thing, node in nodes.items() if thing in wanted}
+    there = elsewhere.called_so({*map(_key, nodes.values())}, (), ["iri"])
+    taken = {_key(node) for node in there if not node.type}  # they may get any type yet
+    others = [node for thing, node in nodes.items() if thing not in free and (node.type or thing[0] == "_")]
+    others += [node for node in there if node.type]
     before = elsewhere.before("iri", [thing[1:-1] for thing in free])
-    stay = kept(free, {f"<{iri}>": names for iri, names in before.items()}, others)
+    stay = kept(free, {f"<{iri}>": names for iri, names in before.items()}, others, taken)
     others += [replace(nodes[thing], name=name) for thing, name in stay.items()]
-    free = {thing: node for thing, node in free.items() if thing not in stay}
-    here = {name_key(nodes[thing].name) for thing in told_by_id(nodes)}
-    shared = here | {name_key(nodes[thing].name) for thing in told_by_id(free, others)}
+    rest = {thing: node for thing, node in free.items() if thing not in stay}
+    shared = {_key(rest[thing]) for thing in told_by_id(rest, others, taken)}
     named = {
         thing: clean_name(f"{node.name} {thing}")[:MAX_NAME].rstrip()
-        for thing, node in free.items()
-        if thing not in found.labels and name_key(node.name) in shared
+        for thing, node in rest.items()
+        if thing not in found.labels and _key(node) in shared
     }
-    named |= {
-        thing: clean_name(f"{node.name} {thing} ({file})")[:MAX_NAME].rstrip()
-        for thing, node in nodes.items()
-        if thing[0] == "_" and name_key(node.name) in here
-    }
-    rest = {thing: replace(node, name=named.get(thing, node.name)) for thing, node in free.items()}
+    rest |= {thing: replace(rest[thing], name=name) for thing, name in named.items()}
     named |= {thing: name for thing, name in stay.items() if name != nodes[thing].name}
-    return named | elsewhere.told_apart(rest, others, iris)
+    return named | elsewhere.told_apart(rest, others, taken, iris)
+
+
+def _key(node: Node) -> str:
+    return name_key(node.name)
 
 
 def _is_said(found: Survey, thing: str) -> bool:

@@ -127,6 +127,7 @@ class _Import:
         self.written: list[int] = []  # documents
         self.vocabulary = Vocabulary(get_setting(connection, SETTING, {}))
         self.relations: set[str] = set()
+        self.unread = False  # whether a file of triples is as it was
         self.own = {folded(row["name"]): row["name"] for row in schema.types(connection)}
 
     def nodes_file(self, path: Path) -> None:
@@ -149,6 +150,7 @@ class _Import:
         nodes = {} if format in (NTRIPLES, TURTLE) else {key: asdict(node) for key, node in self.nodes.items()}
         new = Known(None, _hash_of(path), self._how(format, nodes))
         if self._is_known(path, new):
+            self.unread = True
             return
         try:
             reading = self._text(path)
@@ -237,7 +239,7 @@ class _Import:
 
     def say_missing(self) -> None:
         """Say which relations that are to be attributes no file has."""
-        if self.report.unchanged:  # they may stand there
+        if self.unread:  # they may stand there
             return
         for name in self.options.attributes:
             if identifier(name) not in self.relations:
