@@ -19,7 +19,7 @@ from ..facts.name_match import ACRONYM, KINDS, Match, Mentioned
 from ..store import name_signatures
 from ..text.normalise import name_key
 from .candidates import Candidate, Scope
-from .mentions import FOUND, METHODS
+from .key_lookup import FOUND, METHODS
 
 __all__ = ["ROOTS", "Methods", "Wanted", "meant"]
 

@@ -22,9 +22,10 @@ from ..text.cjk import CJK_CLASS, CJK_RUN
 from ..text.fts import STOP_WORDS
 from ..text.normalise import name_key
 from .candidates import Candidate, Mention, Scope
+from .key_lookup import FOUND, METHODS
 from .view import count_chunks
 
-__all__ = ["FOUND", "METHODS", "find_mentions"]
+__all__ = ["find_mentions"]
 
 MAX_WORDS = 12
 MAX_QUESTION = 4_000  # characters; names past them are not looked for
@@ -33,23 +34,11 @@ CANDIDATES = 5
 ALIKE = 1  # of the names that are spelled like one, how many it may mean
 SURE = 0.85  # score from which a name that is spelled alike is meant
 NO_NAMES = STOP_WORDS | FUNCTION_WORDS
-METHODS = (("exact", 1.0), ("alias", 0.95), ("qualified", 0.9))
 
 _WORD = re.compile(f"(?:(?![{CJK_CLASS}])[^\\W_])+[+#]*")
 _QUOTED = re.compile(r"[\"“„«]([^\"”“»]{2,80})[\"”»]|(?<!\w)['‘]([^'’]{2,80})['’](?!\w)")
 _CAPITALISED = re.compile(r"[^\W\d_a-z][\w'’.-]*(?:\s+[^\W\d_a-z][\w'’.-]*)*")
 
-FOUND = """
-    found(key, rank, entity) AS (
-      SELECT k.value, a.kind NOT IN ('name', 'title'), coalesce(e.merged_into, e.id)
-      FROM json_each(:keys) k
-      CROSS JOIN kg_aliases a ON a.key = k.value
-      CROSS JOIN kg_entities e ON e.id = a.entity
-      UNION ALL
-      SELECT k.value, 2, coalesce(e.merged_into, e.id)
-      FROM json_each(:keys) k
-      CROSS JOIN kg_entities e ON e.key > k.value || ' (' AND e.key < k.value || ' )'
-    )"""
 LOOK_UP = f"""
     WITH {FOUND}
     SELECT f.key, min(f.rank) AS rank, f.entity, e.name,

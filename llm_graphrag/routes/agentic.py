@@ -26,12 +26,22 @@ from ..graph.paths import kept
 from ..graph.relation_words import likeness, question, reading
 from ..ledger import BudgetExceeded
 from ..text.normalise import clean_name
-from .agentic_prompt import MAX_OUTPUT, RELATIONS, THINGS, chosen, relations_prompt, schema_of, things_prompt
+from .agentic_prompt import (
+    MAX_OUTPUT,
+    RELATIONS,
+    THINGS,
+    Group,
+    Offer,
+    chosen,
+    relations_prompt,
+    schema_of,
+    things_prompt,
+)
 
 if TYPE_CHECKING:
     from ..models import Caller
 
-__all__ = ["Caps", "Exploration", "Explored", "Group", "Offer", "Round", "explore"]
+__all__ = ["Caps", "Exploration", "Explored", "Round", "explore"]
 
 MOST_OFFERS = 40  # relations shown to the model, those that the question speaks of first
 MOST_SHOWN = 60  # things shown to the model beside their groups
@@ -72,15 +82,6 @@ class Caps:
 
 
 @dataclass(frozen=True, slots=True)
-class Offer:
-    """A relation that leads on from the things in hand, to how many places."""
-
-    relation: Relation
-    count: int
-    samples: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class Explored:
     """A triple that was walked over, from one entity to the next."""
 
@@ -89,14 +90,6 @@ class Explored:
     relation: Relation
     end: Node
     evidence: Evidence | None
-
-
-@dataclass(frozen=True, slots=True)
-class Group:
-    """What one relation led to in a round."""
-
-    relation: Relation
-    entities: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)

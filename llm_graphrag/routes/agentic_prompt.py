@@ -8,17 +8,25 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import Any
 
 from ..facts.llm.json_text import find_values
 from ..graph.hops import Node
 from ..graph.metapath_text import Relation
 from ..text.normalise import clean_name
 
-if TYPE_CHECKING:
-    from .agentic import Group, Offer
-
-__all__ = ["MAX_OUTPUT", "RELATIONS", "THINGS", "chosen", "relations_prompt", "schema_of", "things_prompt"]
+__all__ = [
+    "MAX_OUTPUT",
+    "RELATIONS",
+    "THINGS",
+    "Group",
+    "Offer",
+    "chosen",
+    "relations_prompt",
+    "schema_of",
+    "things_prompt",
+]
 
 MAX_OUTPUT = 200
 LONGEST = 80  # characters of a name
@@ -48,6 +56,23 @@ THINGS = RULES.format(
     "take it where every member may matter. Where the answer is among the things, take it and say enough.",
     example="g1",
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """A relation that leads on from the things in hand, to how many places."""
+
+    relation: Relation
+    count: int
+    samples: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """What one relation led to in a round."""
+
+    relation: Relation
+    entities: tuple[int, ...]
 
 
 def relations_prompt(text: str, here: Sequence[Node], offers: Mapping[str, Offer]) -> str:
