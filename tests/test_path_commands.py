@@ -66,7 +66,9 @@ def test_no_path_is_said(filled: Run) -> None:
     assert filled("path", "Graz", "Island").output == (
         f"{apart} --mentions looks over sentences that name two things.\n"
     )
-    assert filled("path", "Graz", "Island", "--mentions").output == f"{apart}\n"
+    assert filled("path", "Graz", "Island", "--mentions").output == (
+        f"{apart[:-1]}, and no sentences that name things together.\n"
+    )
     assert json.loads(filled("path", "Graz", "Island", "--json").output) == {
         "paths": [],
         "truncated": False,

@@ -13,6 +13,7 @@ from llm_graphrag.graph.frontier import Limits
 from llm_graphrag.graph.named import meant
 from llm_graphrag.graph.together import paths_together
 from llm_graphrag.knowledge_base import KnowledgeBase
+from llm_graphrag.routes.snippets import piece_naming
 
 NOTES = {
     "Bestiary.md": "# Bestiary\n\nThe Red Worg hunts beside the Grey Goblin.\n\n"
@@ -126,3 +127,21 @@ def test_of_a_long_sentence_the_piece_is_shown_that_names_them(run: Run, vault: 
     assert output.startswith(" 1. Night Heron —named with→ Mudskipper\n    —named with→  … ")
     assert "a *mudskipper*, a thing numbered 0" in output
     assert len(output) < 500
+
+
+@pytest.mark.parametrize(
+    ("names", "starts", "has"),
+    [
+        (["Fireball", "Ray of Frost"], "a *ray of frost*, thing 0,", ["thing 59, *fireball*, thing 0", " … "]),
+        (["Lich", "Fireball"], "… ", ["thing 59, *fireball*, thing 0"]),
+        (["nobody"], "a *ray of frost*, thing 0,", []),
+        (["Fireball", "Fireball"], "… ", ["*fireball*"]),
+    ],
+)
+def test_the_pieces_of_a_long_sentence_name_what_they_can(names: list[str], starts: str, has: list[str]) -> None:
+    much = ", ".join(f"thing {n}" for n in range(60))
+    piece = piece_naming(f"a *ray of frost*, {much}, *fireball*, {much}", names)
+    assert piece.startswith(starts)
+    assert all(part in piece for part in has)
+    assert 80 < len(piece) < 280
+    assert piece.endswith(" …")

@@ -85,6 +85,38 @@ def test_a_newer_version_is_said_in_one_line(tmp_path: Path, run: Run, vault: Va
 # -- what is no knowledge base ----------------------------------------------------------
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("ask", "tea"), ("search", "tea"), ("status",), ("check",), ("rebuild",), ("embed",), ("remove", "x"),
+        ("forget", "x"), ("entity", "x"), ("link", "x"), ("path", "x", "y"), ("follow", "x", "*"),
+        ("query", "SELECT 1"), ("extract",), ("proposals", "list"), ("merges", "list"), ("history",), ("spend",),
+        ("export", "out.csv"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("kind", ["other", "empty"])
+def test_no_command_writes_into_the_file_of_another_program(
+    tmp_path: Path, run: Run, command: tuple[str, ...], kind: str
+) -> None:
+    path = tmp_path / "shop.db"
+    path.touch()
+    if kind == "other":
+        Database(path)["orders"].insert({"id": 1})
+    before = path.read_bytes()
+    result = run(*command, "-d", path, exit_code=1)
+    assert "is not a knowledge base. Make one with: llm graphrag add FOLDER -d" in result.stderr
+    assert path.read_bytes() == before
+    assert [found.name for found in tmp_path.iterdir() if found.name.startswith("shop")] == ["shop.db"]
+
+
+def test_a_file_with_tables_of_our_names_is_refused(tmp_path: Path, run: Run) -> None:
+    path = tmp_path / "shop.db"
+    Database(path)["kg_entities"].insert({"id": 1})
+    assert "another program's: table kg_entities already exists. Take another file with -d" in (
+        run("init", "-d", path, exit_code=1).stderr
+    )
+
+
 def test_other_files_are_refused(tmp_path: Path, run: Run) -> None:
     text = tmp_path / "text.db"
     text.write_text("no database, but quite a long text " * 99)

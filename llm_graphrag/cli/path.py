@@ -82,12 +82,18 @@ def path(
     for number, one in enumerate(found.paths, 1):
         print_path(one, number)
     if not found.paths:
-        click.echo(_none_found(max_hops, nearest, can_take_mentions=not (mentions or via or relations)))
+        click.echo(
+            _none_found(
+                max_hops, nearest, can_take_mentions=not (mentions or via or relations), tried_mentions=mentions
+            )
+        )
     if found.truncated:
-        click.echo("Not everything was looked at: there is more than can be read in the time, so paths may be missing.")
+        click.echo(
+            "Not everything was looked at: there is more than is read for one question, so paths may be missing."
+        )
 
 
-def _none_found(max_hops: int, nearest: Paths | None, can_take_mentions: bool) -> str:
+def _none_found(max_hops: int, nearest: Paths | None, can_take_mentions: bool, tried_mentions: bool) -> str:
     """Says that there is no path so short, how long the nearest one is, and what else could be tried."""
     farther = "--max-hops looks farther" if max_hops < MOST_HOPS else ""
     text = f"No path of up to {max_hops} {'hop' if max_hops == 1 else 'hops'}"
@@ -97,6 +103,7 @@ def _none_found(max_hops: int, nearest: Paths | None, can_take_mentions: bool) -
         farther = f"--max-hops {hops} shows it" if hops <= MOST_HOPS else ""
     elif nearest and not nearest.truncated:
         text, farther = "No path, however long: no facts lead from one to the other", ""
+    text += ", and no sentences that name things together" * tried_mentions
     ways = [farther] if farther else []
     if can_take_mentions:
         ways.append("--mentions looks over sentences that name two things")

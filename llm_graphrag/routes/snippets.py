@@ -9,7 +9,7 @@ can come from anybody.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from ..text.sentences import row_spans, sentence_spans
 from .hits import Term
@@ -82,17 +82,45 @@ def snippet(text: str, terms: Sequence[Term], width: int = WIDTH, rows: bool = F
     return _joined(parts)
 
 
-def piece_naming(text: str, names: Iterable[str], width: int = WIDTH) -> str:
-    """Return a sentence on one line; of a long one the piece, of about ``width`` characters, that names these things.
+def piece_naming(text: str, names: Sequence[str], width: int = WIDTH) -> str:
+    """Return a sentence on one line; of a long one the pieces that name these things, of about ``width`` letters in all.
 
     >>> piece_naming("It is long. We ate stale bread. Then a Fireball hit us.", ["Fireball"], 30)
     '… Then a Fireball hit us.'
     """
     if len(text) <= width:
         return visible(text).strip()
-    words = dict.fromkeys(word for name in names for word in telling_terms(name))
-    parts = snippet(text, [Term(word, frozenset(), 1.0) for word in words], width)
-    return "".join(part for part, _ in parts).strip()
+    named = [place for name in names if (place := _place(text, name))]
+    spans = _joined_spans([_around(text, place, width // len(named)) for place in sorted(named)])
+    spans = spans or [(0, _word_end(text, width))]
+    shown = " … ".join(text[start:end].strip() for start, end in spans)
+    before, after = "… " * bool(text[: spans[0][0]].strip()), " …" * bool(text[spans[-1][1] :].strip())
+    return visible(before + shown + after).strip()
+
+
+def _place(text: str, name: str) -> tuple[int, int] | None:
+    """Where a thing is named, else where a word of its name stands."""
+    if found := re.search(re.escape(name), text, re.IGNORECASE):
+        return found.span()
+    words = places(text, [Term(word, frozenset(), 1.0) for word in telling_terms(name)])
+    return words[0][:2] if words else None
+
+
+def _around(text: str, place: tuple[int, int], width: int) -> tuple[int, int]:
+    """Whole words around a place, most of them behind it."""
+    start = _word_start(text, max(0, place[0] - width // 4))
+    return start, _word_end(text, max(place[1], start + width))
+
+
+def _joined_spans(spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Spans in order, joined where they touch."""
+    out: list[tuple[int, int]] = []
+    for start, end in spans:
+        if out and start <= out[-1][1]:
+            out[-1] = out[-1][0], max(end, out[-1][1])
+        else:
+            out.append((start, end))
+    return out
 
 
 def _joined(parts: Sequence[tuple[str, bool]]) -> tuple[tuple[str, bool], ...]:

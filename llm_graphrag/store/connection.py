@@ -31,8 +31,9 @@ class KnowledgeBaseError(ValueError):
 def open_to_write(path: Path, create: bool = False) -> sqlite3.Connection:
     """Open ``path`` for writing and bring it to this version.
 
-    Raises KnowledgeBaseError if it is missing (unless ``create``), unreadable, of a
-    newer version, or holds other tables named ``kg_``.
+    With ``create`` a file that is missing is made, and one of another program's gets our tables. Raises
+    KnowledgeBaseError if it is missing or another program's otherwise, unreadable, of a newer version, or holds other
+    tables named ``kg_``.
     """
     if not path.exists():
         if not create:
@@ -41,6 +42,8 @@ def open_to_write(path: Path, create: bool = False) -> sqlite3.Connection:
     connection = _connect(path, f"file:{quote(str(path))}", path)
     try:
         migrations.refuse_newer(connection, path)
+        if not create:
+            migrations.refuse_strange(connection, path)
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = NORMAL")
         migrations.apply(connection)
@@ -48,6 +51,8 @@ def open_to_write(path: Path, create: bool = False) -> sqlite3.Connection:
         connection.close()
         if not is_writable(path):
             raise KnowledgeBaseError(cannot_be_written(path)) from error
+        if "already exists" in str(error):  # a table kg_… of somebody else's
+            raise KnowledgeBaseError(f"{path} is another program's: {error}. Take another file with -d") from error
         raise KnowledgeBaseError(f"{path} cannot be opened for writing: {error}") from error
     except BaseException:
         connection.close()

@@ -89,14 +89,18 @@ def refuse_newer(connection: sqlite3.Connection, path: Path) -> None:
         )
 
 
-def refuse_older(connection: sqlite3.Connection, path: Path) -> None:
-    """Raise if a file that is opened only to read lacks our tables, or some of them."""
-    have = applied(connection)
-    if not have:
+def refuse_strange(connection: sqlite3.Connection, path: Path) -> None:
+    """Raise NotAKnowledgeBaseError if the file has none of our tables."""
+    if not applied(connection):
         raise NotAKnowledgeBaseError(
             f"{path} is not a knowledge base. Make one with: llm graphrag add FOLDER -d {path}"
         )
-    if set(NAMES) - have:
+
+
+def refuse_older(connection: sqlite3.Connection, path: Path) -> None:
+    """Raise if a file that is opened only to read lacks our tables, or some of them."""
+    refuse_strange(connection, path)
+    if set(NAMES) - applied(connection):
         raise NotAKnowledgeBaseError(
             f"{path} is of an older version. Bring it up to date with: llm graphrag init -d {path}"
         )
