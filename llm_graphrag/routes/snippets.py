@@ -83,7 +83,7 @@ def snippet(text: str, terms: Sequence[Term], width: int = WIDTH, rows: bool = F
 
 
 def piece_naming(text: str, names: Sequence[str], width: int = WIDTH) -> str:
-    """Return a sentence on one line; of a long one the pieces that name these things, of about ``width`` letters in all.
+    """Return a sentence on one line; of a long one about ``width`` letters where it names these things.
 
     >>> piece_naming("It is long. We ate stale bread. Then a Fireball hit us.", ["Fireball"], 30)
     '… Then a Fireball hit us.'
