@@ -55,6 +55,20 @@ def test_a_name_without_its_qualifier_finds_the_note(notes: KnowledgeBase) -> No
     assert qualified[0].note
 
 
+@pytest.mark.parametrize("written", ["graph view", "Graph-View", "graph_view"])
+@pytest.mark.parametrize("file", ["graph view.md", "graph-view.md", "graph_view.md"])
+def test_words_are_joined_by_dashes_or_spaces(kb: KnowledgeBase, vault, written: str, file: str) -> None:  # type: ignore[no-untyped-def]
+    kb.add([vault({file: "What joins notes.", "view.md": "A view.", "graph.md": "A graph."})])
+    (link,) = kb.link([written]).mentions
+    best = link.candidates[0]
+    name = file.removesuffix(".md")
+    same = written.lower() == name
+    assert (best.name, best.method, best.score) == (name, *(("exact", 1.0) if same else ("dashes", 0.93)))
+    assert [c.name for c in link.candidates if c.method == "dashes"] == ([] if same else [name])
+    (mention,) = find_mentions(kb.connection, f"Where is the {written} shown?")
+    assert [c.name for c in mention.candidates] == [name]
+
+
 def test_the_longest_name_wins_its_words(notes: KnowledgeBase) -> None:
     assert [m.text for m in find_mentions(notes.connection, "Ana Petrov or Petrov?")] == ["Ana Petrov", "Petrov"]
 
