@@ -1,7 +1,8 @@
 """What is asked of the path page: which entities its fields mean, and the one address for it.
 
-A name may be any spelling; the address has the entity's own. One that several entities have
-is told apart by ``from_type=`` (``to_type``, ``via_type``); what a name and a type do not
+A name means what it means in the terminal (``llm_graphrag.graph.named``), in any spelling, and
+so does ``#12``, a number; the address has the entity's own name. One that several entities
+have is told apart by ``from_type=`` (``to_type``, ``via_type``); what a name and a type do not
 lead to, or what is too long for an address, goes by its number (``from_id``).
 """
 
@@ -12,9 +13,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from urllib.parse import quote_plus
 
+from llm_graphrag.graph.named import named
+
 from .page import MissingError, Visit
 from .path_records import Choice, End
-from .queries import entities_called, entity_by_id, near_names
+from .queries import entity_by_id, entity_refs, near_names
 from .records import EntityRef
 from .urls import MAX_ENCODED
 
@@ -28,6 +31,7 @@ OURS = (
 )
 K, MAX_HOPS = 3, 4
 MOST_PATHS, MOST_HOPS = 20, 8
+MOST_CHOICES = 50  # of those that bear a name
 
 
 @dataclass(frozen=True)
@@ -68,9 +72,9 @@ def asked(connection: sqlite3.Connection, visit: Visit) -> Asked:
     max_hops = min(visit.number("max_hops", MAX_HOPS, least=1), MOST_HOPS)
     ends, args = [], {}
     for field in FIELDS:
-        end, named = _end(connection, visit, field)
+        end, own = _end(connection, visit, field)
         ends.append(end)
-        args.update(named)
+        args.update(own)
     numbers = {"k": (k, K), "max_hops": (max_hops, MAX_HOPS)}
     args |= {"metapath": metapath} if metapath else {}
     args |= {name: str(number) for name, (number, default) in numbers.items() if number != default}
@@ -84,10 +88,17 @@ def address(connection: sqlite3.Connection, field: str, entity: EntityRef) -> di
     """The arguments that put an entity into a field."""
     name = entity.name
     if name.strip() and len(quote_plus(name)) <= MAX_ENCODED:
-        type_ = entity.type if entity.shared else None
-        if [found.id for found in entities_called(connection, name, type_)] == [entity.id]:
-            return {field: name} if type_ is None else {field: name, f"{field}_type": type_}
+        meant = entities_named(connection, name)
+        if [found.id for found in meant] == [entity.id]:
+            return {field: name}
+        if [found.id for found in meant if found.type == entity.type] == [entity.id]:
+            return {field: name, f"{field}_type": entity.type}
     return {f"{field}_id": str(entity.id)}
+
+
+def entities_named(connection: sqlite3.Connection, name: str) -> list[EntityRef]:
+    """The entities that a name may mean."""
+    return list(entity_refs(connection, [node.id for node in named(connection, name)]).values())
 
 
 def _end(connection: sqlite3.Connection, visit: Visit, field: str) -> tuple[End, dict[str, str]]:
@@ -101,17 +112,17 @@ def _end(connection: sqlite3.Connection, visit: Visit, field: str) -> tuple[End,
         if entity is None:
             raise MissingError(f"There is no entity number {number}.")
         return End(field, entity.name, entity), address(connection, field, entity)
-    called = entities_called(connection, name)
-    found = (entities_called(connection, name, type_) if type_ is not None else []) or called
+    called = entities_named(connection, name)
+    found = [entity for entity in called if entity.type == type_] or called
     types = tuple(sorted({entity.type for entity in called})) if len(called) > 1 else ()
     if len(found) == 1:
         return End(field, found[0].name, found[0], types=types), address(connection, field, found[0])
     args = {field: name}
     if type_ is not None and len(found) < len(called):
         args[f"{field}_type"] = type_
-    choices = tuple(Choice(entity) for entity in found)
+    choices = tuple(Choice(entity) for entity in found[:MOST_CHOICES])
     near = () if found else tuple(Choice(entity) for entity in near_names(connection, name))
-    return End(field, name, None, choices, near, types), args
+    return End(field, name, None, choices, len(found), near, types), args
 
 
 def _with_links(connection: sqlite3.Connection, visit: Visit, end: End, args: Mapping[str, str]) -> End:

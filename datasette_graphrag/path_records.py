@@ -23,6 +23,7 @@ class End:
     name: str = ""
     entity: EntityRef | None = None
     choices: tuple[Choice, ...] = ()
+    bearers: int = 0  # how many bear the name, of whom ``choices`` are the first
     near: tuple[Choice, ...] = ()
     types: tuple[str, ...] = ()  # of all that bear the name, if there are several
 

@@ -108,10 +108,15 @@ class Duplicate:
 
 @dataclass(frozen=True)
 class Completion:
-    """An entity whose name may be meant; ``alias``: by which other name it was found."""
+    """An entity whose name may be meant; ``alias``: by which other name it was found.
+
+    ``typed`` and ``type`` are what the fields for a name and its type need to lead to it.
+    """
 
     entity: EntityRef
     alias: str = ""
+    typed: str = ""
+    type: str | None = None
 
 
 @dataclass(frozen=True)

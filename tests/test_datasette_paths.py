@@ -28,6 +28,7 @@ from datasette_graphrag.path_records import Also, Hop, Route
 from datasette_graphrag.queries import entities_called
 from datasette_graphrag.records import EntityRef
 from datasette_graphrag.urls import Links
+from llm_graphrag.graph.named import named
 from llm_graphrag.text.normalise import name_key
 
 pytestmark = pytest.mark.datasette
@@ -225,6 +226,60 @@ async def test_a_name_of_several_is_chosen_between(site: Datasette) -> None:
     assert (await data(site, substance.split("?")[1]))["paths"] == []
 
 
+async def test_a_name_means_on_the_page_what_it_means_in_the_terminal(tmp_path: Path) -> None:
+    shelf = Shelf(tmp_path / "light.db")
+    guide, reference = (shelf.entity(f"{kind}.vaults", aliases=("Vaults",)) for kind in ("guide", "reference"))
+    hooks, other = shelf.entity("topic.hooks", aliases=("Hooks",)), shelf.entity("Other")
+    vaults, hook = shelf.entity("Vaults"), shelf.entity("Hooks")  # mentioned, without facts
+    cats, pets = shelf.entity("Cats"), shelf.entity("pets", aliases=("Cats",))
+    chunk = shelf.document("n.md", ["Other links them."])[0]
+    shelf.document("Cats.md", ["Nothing yet."], entity=cats)
+    for end in (guide, reference, hooks, pets):
+        shelf.triple(other, "links_to", end, chunk, "Other")
+    for name, meant in {"vaults": [guide, reference, vaults], "hooks": [hooks], "cats": [cats]}.items():
+        assert [node.id for node in named(shelf.connection, name)] == meant
+    site = await serve(shelf.close())
+
+    async def ends(name: str) -> tuple[str, list[int]]:
+        """Where the name leads, and what it is asked about."""
+        response = await site.client.get(f"{PAGE}.json?{urlencode({'from': name, 'to': 'Other'})}")
+        page = await data(site, response.headers["location"].split("?")[1]) if response.has_redirect_location else None
+        page = page or response.json()
+        source = page["source"]
+        return source["entity"] and source["entity"]["id"], [choice["entity"]["id"] for choice in source["choices"]]
+
+    assert await ends("vaults") == (None, [guide, reference, vaults])
+    assert await ends("Hooks") == (hooks, [])
+    assert await ends("Cats") == (cats, [])
+    for number in (guide, reference, vaults, hook, cats, pets):
+        assert await ends(f"#{number}") == (number, [])
+        assert await ends(f"##{number}") == (number, [])
+    asked = {"from": "vaults", "to": "Other"}
+    page, text = await data(site, asked), await html(site, asked)
+    assert "3 entities bear the name" in text
+    for choice, number in zip(page["source"]["choices"], (guide, reference, vaults), strict=True):
+        assert f'<span class="count">#{number}</span>' in text
+        chosen = await data(site, choice["href"].split("?")[1])
+        assert chosen["source"]["entity"]["id"] == number
+    for typed in ("vaults", "hooks"):  # what is chosen from the list under the field is meant
+        completed = (await site.client.get(f"/light/-/graph/names.json?q={typed}")).json()["names"]
+        assert {one["entity"]["id"] for one in completed} >= {vaults if typed == "vaults" else hook}
+        for one in completed:
+            assert (await ends(one["typed"]))[0] == one["entity"]["id"]
+    shut(site)
+
+
+async def test_of_very_many_that_bear_a_name_the_first_are_shown(tmp_path: Path) -> None:
+    shelf = Shelf(tmp_path / "light.db")
+    ids = [shelf.entity(f"log {n}", aliases=("Log",)) for n in range(70)]
+    site = await serve(shelf.close())
+    text = await html(site, {"from": "Log"})
+    assert "70 entities bear the name" in text and "The first 50 are shown." in text
+    page = await data(site, {"from": "Log"})
+    assert [choice["entity"]["id"] for choice in page["source"]["choices"]] == ids[:50]
+    shut(site)
+
+
 async def test_no_path_says_what_was_tried(site: Datasette) -> None:
     page = await data(site, {"from": "Ina Morgan", "to": "Hamish Bell"})
     assert page["paths"] == []
@@ -414,7 +469,8 @@ async def test_the_data_of_a_picture_cannot_leave_its_script(tmp_path: Path) -> 
         shelf.triple(centre, name, number, chunk, "centre")
     site = await serve(shelf.close())
     plain = Tags((await site.client.get("/light/-/graph/search")).text).tags
-    for url in ["/light/-/graph/entity/centre", *(f"{PAGE}?from=centre&{urlencode({'to': n})}" for n in names)]:
+    asked = (urlencode({"from": "centre", "to": name, "to_type": name}) for name in names)
+    for url in ["/light/-/graph/entity/centre", *(f"{PAGE}?{one}" for one in asked)]:
         response = await site.client.get(url, follow_redirects=True)
         assert response.status_code == 200, url
         drawn = embedded(response.text)

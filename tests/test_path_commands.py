@@ -310,6 +310,45 @@ def test_a_title_of_a_note_with_facts_comes_before_a_name_that_is_only_mentioned
     assert [node.name for node in named(connection, "schemas")] == ["Schemas"]
 
 
+def test_a_name_is_asked_about_where_two_titles_bear_it_and_a_mention_is_listed_last() -> None:
+    connection = graph([("ref.vaults", "links_to", "topic.vaults")])
+    first, second = (row[0] for row in connection.execute("SELECT id FROM kg_entities ORDER BY id"))
+    mentioned = connection.execute(
+        "INSERT INTO kg_entities(name, key, type, origin) VALUES ('Vaults', 'vaults', '', 'lexical')"
+    ).lastrowid
+    for entity, kind in ((mentioned, "name"), (first, "title"), (second, "title")):
+        connection.execute(
+            "INSERT INTO kg_aliases(entity, name, key, kind, origin) VALUES (?, 'Vaults', 'vaults', ?, 'link')",
+            [entity, kind],
+        )
+    with pytest.raises(ValueError) as told:
+        meant(connection, "Vaults")
+    assert str(told.value) == (
+        f"Vaults may be any of ref.vaults (no type) #{first}, topic.vaults (no type) #{second}, "
+        f"Vaults (no type) #{mentioned}. Say which by its number, such as '#{first}'."
+    )
+    assert meant(connection, f"#{mentioned}").name == "Vaults"
+    connection.execute("INSERT INTO kg_attributes(entity, attribute, value) VALUES (?, 'size', '3')", [mentioned])
+    assert meant(connection, "Vaults").id == mentioned
+
+
+def test_the_name_of_a_file_comes_before_the_title_of_another(run: Run, tmp_path: pathlib.Path) -> None:
+    notes = tmp_path / "notes"
+    notes.mkdir()
+    (notes / "Cats.md").write_text("Nothing links from here.\n", "utf-8")
+    (notes / "pets.md").write_text("---\ntitle: Cats\n---\nSee [[Rex]].\n", "utf-8")
+    (notes / "Rex.md").write_text("A dog.\n", "utf-8")
+    run("add", notes)
+    with KnowledgeBase.open(tmp_path / "user" / "graphrag.db", readonly=True) as kb:
+        assert meant(kb.connection, "cats").name == "Cats"
+    assert "pets —links to→ Rex" in run("path", "pets", "Rex").stdout
+    assert "pets" not in run("path", "Cats", "Rex").stdout
+
+
+def test_a_name_of_very_many_brackets_is_not_known() -> None:
+    assert named(graph([("A", "r", "B")]), "A" + " (x)" * 5000) == []
+
+
 def test_what_is_called_like_a_number_can_be_named(tmp_path: pathlib.Path, run: Run) -> None:
     rows = ["head,relation,tail,head_type", "#4,knows,#77,bug", "Ana,knows,Ben,person", "Ana,likes,Cleo,person"]
     (tmp_path / "g.csv").write_text("\n".join(rows), "utf-8")

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import sqlite3
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from ..ends import address
 from ..page import Visit, serve
 from ..records import Completion
 from ..search_queries import completions
@@ -33,4 +34,10 @@ async def names(datasette: Datasette, request: Request) -> Response:
 
 def build(connection: sqlite3.Connection, visit: Visit) -> NamesPage:
     q = visit.args.get("q", "").strip()
-    return NamesPage("Names", q, completions(connection, q) if len(q) <= LONGEST else [])
+    found = completions(connection, q) if len(q) <= LONGEST else []
+    return NamesPage("Names", q, [_typed(connection, one) for one in found])
+
+
+def _typed(connection: sqlite3.Connection, one: Completion) -> Completion:
+    said = address(connection, "name", one.entity)
+    return replace(one, typed=said.get("name", f"##{one.entity.id}"), type=said.get("name_type"))

@@ -47,10 +47,10 @@
     // What tells entities of one name apart belongs to the name that was chosen, not to one that is typed over it.
     const forget = () => form.elements[`${field.name}_type`]?.remove();
 
-    const choose = ({entity}) => {
+    const choose = ({typed, type}) => {
       forget();
-      field.value = entity.name;
-      if (entity.shared) field.after(make("input", {type: "hidden", name: `${field.name}_type`, value: entity.type}));
+      field.value = typed;
+      if (type !== null) field.after(make("input", {type: "hidden", name: `${field.name}_type`, value: type}));
       close();
     };
 
