@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from ..graph.mentions import find_mentions
 from ..graph.view import count_chunks
 from ..plugins import reranker
+from ..store.headings import outlines
 from ..text.fts import advanced_query
 from ..text.shortened import shortened
 from .asked import ASKED, with_rows
@@ -58,7 +59,7 @@ PLACES = """
     CROSS JOIN kg_documents d ON d.id = c.document
 """
 SHOWN = """
-    SELECT c.id, c.document, d.uri, d.title, c.heading, c.line, c.text, d.kind = 'import'
+    SELECT c.id, c.document, d.uri, d.title, c.line, c.text, d.kind = 'import'
     FROM json_each(:chunks) f
     CROSS JOIN kg_chunks c ON c.id = f.value
     CROSS JOIN kg_documents d ON d.id = c.document
@@ -172,16 +173,19 @@ def show(
     """Return the first k as hits; what added to a score is named by its route if ``routes`` ranked them."""
     first = ranked[: max(0, k)]
     rows = {row[0]: row for row in connection.execute(SHOWN, {"chunks": json.dumps([p.chunk for p in first])})}
+    outline = outlines(connection, rows)
     weights = {"words": 1.0} if plan.match is not None else blend(weights_of(plan), namedness(plan))
     weights |= {"asked": ASKED, "repeated": -REPEATED}
     several = len(set(routes)) > 1
     hits = []
     for p in first:
-        chunk, document, uri, title, heading, line, text, table = rows[p.chunk]
+        chunk, document, uri, title, line, text, table = rows[p.chunk]
+        start, end = (p.rows[0].start, p.rows[0].end) if p.rows else best_sentence(text, plan.terms, rows=bool(table))
+        heading = outline[chunk].path(start)
         if table:  # the row that is shown, and its line
-            start, end = (p.rows[0].start, p.rows[0].end) if p.rows else best_sentence(text, plan.terms, rows=True)
-            line, text = line + text.count("\n", 0, start), text[start:end]
-        shown, score = snippet(text, plan.terms, rows=bool(table)), round(p.score, 6)
+            line, text, start, end = line + text.count("\n", 0, start), text[start:end], 0, end - start
+        shown = snippet(text, plan.terms, rows=bool(table), sentence=(start, end))
+        score = round(p.score, 6)
         if routes:
             reasons = {n: round(share, 6) for n, share in p.signals.items()} if several else {routes[0]: score}
             parts: tuple[Part, ...] = ()

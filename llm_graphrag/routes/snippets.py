@@ -53,13 +53,21 @@ def best_sentence(text: str, terms: Sequence[Term], rows: bool = False) -> tuple
     return max(spans, key=value)
 
 
-def snippet(text: str, terms: Sequence[Term], width: int = WIDTH, rows: bool = False) -> tuple[tuple[str, bool], ...]:
+def snippet(
+    text: str,
+    terms: Sequence[Term],
+    width: int = WIDTH,
+    rows: bool = False,
+    sentence: tuple[int, int] | None = None,
+) -> tuple[tuple[str, bool], ...]:
     """Return the piece to show as (text, marked) parts, at most about ``width`` characters.
+
+    ``sentence`` is the best sentence, where it is known already.
 
     >>> snippet("Ana sails. The lens has a silver coating.", [Term("coatings", frozenset(), 1.0)], 32)
     (('… The lens has a silver ', False), ('coating', True), ('.', False))
     """
-    start, end = best_sentence(text, terms, rows)
+    start, end = sentence or best_sentence(text, terms, rows)
     if rows:  # the rows around it are about something else
         text, start, end = text[start:end], 0, end - start
     if end - start > width:
