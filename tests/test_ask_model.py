@@ -149,7 +149,7 @@ def test_a_fact_from_elsewhere_has_a_number_of_its_own(notes: KnowledgeBase) -> 
     found = find(notes.connection, "When was Ana Ruiz born, who repaired the harbour clock?", 5)
     clock = [hit for hit in found.hits if hit.uri == "vault/clock.md"]
     context, facts = context_of(notes.connection, Found(found.plan, found.ranked, clock), 1, BUDGET)
-    sources, told = gather(notes.connection, context, facts, BUDGET)
+    sources, told = gather(notes.connection, context, facts)
     (born,) = [fact for fact in told if fact.relation == "born"]
     assert born.number is not None
     source = sources[born.number - 1]
@@ -162,7 +162,7 @@ def test_a_fact_from_elsewhere_has_a_number_of_its_own(notes: KnowledgeBase) -> 
 def test_one_passage_over_the_budget_is_shown_in_part(notes: KnowledgeBase) -> None:
     found = find(notes.connection, QUESTION, 1)
     context, _ = context_of(notes.connection, found, 1, 8)
-    (source, *_), _ = gather(notes.connection, context, [], 8)
+    (source, *_), _ = gather(notes.connection, context, [])
     assert 0 <= source.start < source.end < len(source.text)
     assert "Ana Ruiz repaired" in source.text[source.start : source.end]
 

@@ -123,27 +123,25 @@ def _asked(
         look.connection, found, answer, caller, k=look.many, budget=look.budget, strict=look.strict, on_text=on_text
     )
     steps.append(("answer", spoken.trace))
+    if explored is not None:
+        explored = replace(explored, unshown=spoken.unshown)
     usage = usage_since(look.connection, caller.ledger.run, after, time.monotonic() - began)
     return found, replace(spoken.answer, deep=deep, explored=explored, usage=usage, options=dict(caller.options)), steps
 
 
 def _explored(look: _Look, found: Found, caller: Caller) -> tuple[Found, Explored, dict[str, Any]]:
-    """Have the model walk the graph from what the question names; of what it found, the last hops tell most."""
+    """Have the model walk the graph from what the question names."""
     from ..graph.candidates import flat
     from ..graph.written import spare
     from ..routes.agentic import explore
+    from .walks import walks
 
     starts = [candidate.entity for candidate in flat(found.plan.mentions)]
     way = explore(look.connection, look.question, starts, caller, documents=found.plan.documents)
-    ends = {node.id for node in way.ends}
-    latest_first = way.triples[::-1]
-    told = sorted(latest_first, key=lambda fact: fact.end.id not in ends)
-    found = replace(found, explored=tuple(fact.triple for fact in told))
-    return (
-        found,
-        Explored(len(way.rounds), len(way.triples), way.calls, way.stop, way.trouble),
-        asdict(way, dict_factory=spare),
-    )
+    explored = Explored(len(way.rounds), len(way.triples), way.calls, way.stop, way.trouble,
+                        left_out=sum(round.left_out for round in way.rounds))  # fmt: skip
+    found = replace(found, explored=walks(way.triples, {node.id for node in way.ends}))
+    return found, explored, asdict(way, dict_factory=spare)
 
 
 def _deepened(deepen: Callable[[Sequence[int]], Report], chunks: Sequence[int]) -> Deepened:

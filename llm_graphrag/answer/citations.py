@@ -59,6 +59,7 @@ class Source:
     score: float
     content_hash: str
     rows: bool = False  # every line says something of its own
+    as_fact: bool = False  # it says what its fact says and no more, so the fact alone is shown
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 from ..routes.hits import Hit, Term
 from ..routes.snippets import best_sentence
+from .facts import Fact
 
 __all__ = ["BUDGET", "Context", "Passage", "build"]
 
@@ -44,11 +45,18 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """The passages in reading order, what they cost, and how many did not fit."""
+    """The passages in reading order, what they cost and may cost, and how many did not fit.
+
+    ``walked`` are the facts that a model found on its way through the graph, and ``unshown`` counts those of them that
+    have no room.
+    """
 
     passages: tuple[Passage, ...]
     tokens: int
+    budget: int
     cut: int
+    walked: tuple[Fact, ...] = ()
+    unshown: int = 0
 
 
 def build(connection: sqlite3.Connection, hits: Sequence[Hit], terms: Sequence[Term], budget: int = BUDGET) -> Context:
@@ -66,7 +74,7 @@ def build(connection: sqlite3.Connection, hits: Sequence[Hit], terms: Sequence[T
         order.setdefault(hit.document, len(order))
     taken.sort(key=lambda hit: (order[hit.document], rows[hit.chunk][1]))
     passages = [_passage(number, hit, rows[hit.chunk], terms) for number, hit in enumerate(taken, 1)]
-    return Context(tuple(passages), tokens, len(hits) - len(taken))
+    return Context(tuple(passages), tokens, budget, len(hits) - len(taken))
 
 
 def _passage(number: int, hit: Hit, row: sqlite3.Row, terms: Sequence[Term]) -> Passage:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..graph.candidates import flat
 from ..routes.hits import Hit, Plan, Proposal
@@ -18,8 +18,9 @@ from ..routes.search import HINT, prepare, rank, show
 from .cells import with_cells
 from .confidence import confidence, features, table_for
 from .context import Context, Passage, build
-from .facts import Fact, joining, stated
+from .facts import Fact, joining, of_triples, stated
 from .result import Answer, Citation, Searched, StaleError
+from .walks import fitting, tokens_of
 
 __all__ = ["NOT_HELD", "Found", "context_of", "evidence", "find", "late_documents", "refuse_stale"]
 
@@ -41,8 +42,8 @@ class Found:
     ranked: list[Proposal]
     hits: list[Hit]
     explored: tuple[
-        int, ...
-    ] = ()  # triples that a model found on its way through the graph, those that tell most first
+        tuple[int, ...], ...
+    ] = ()  # walks of a model through the graph, as triples, those first that tell most
 
 
 def find(
@@ -62,17 +63,33 @@ def find(
 
 
 def context_of(connection: sqlite3.Connection, found: Found, k: int, budget: int) -> tuple[Context, list[Fact]]:
-    """The first ``k`` passages within a budget of tokens, and the facts that join them."""
-    context = build(connection, found.hits[:k], found.plan.terms, budget)
+    """The first ``k`` passages with what was explored, within a budget of tokens, and the facts that join them."""
+    context = _with_walks(connection, found, k, budget)
     documents = json.dumps(sorted({p.hit.document for p in context.passages}))
     about = {row[0] for row in connection.execute(ABOUT, {"documents": documents})}
     named = {c.entity for c in flat(found.plan.mentions)}
     cited = {p.hit.chunk: p.number for p in context.passages}
     asked = [row.triple for hit in found.hits for row in hit.rows][:ASKED]
-    told = stated(connection, [*found.explored, *asked], cited)
-    known = {(fact.head, fact.relation, fact.tail) for fact in told}
-    others = joining(connection, named, about, cited, found.plan.terms)
-    return context, told + [fact for fact in others if (fact.head, fact.relation, fact.tail) not in known]
+    others = stated(connection, asked, cited) + joining(connection, named, about, cited, found.plan.terms)
+    told = {(fact.head, fact.relation, fact.tail) for fact in context.walked}
+    new: dict[tuple[str, str, str], Fact] = {}
+    for fact in others:
+        new.setdefault((fact.head, fact.relation, fact.tail), fact)
+    return context, [fact for said, fact in new.items() if said not in told]
+
+
+def _with_walks(connection: sqlite3.Connection, found: Found, k: int, budget: int) -> Context:
+    """The context, of which what was explored takes no more than it needs, and at most half."""
+    hits, terms, explored = found.hits[:k], found.plan.terms, found.explored
+    if not explored:
+        return build(connection, hits, terms, budget)
+    triples = list(dict.fromkeys(triple for walk in explored for triple in walk))
+    needed = tokens_of(of_triples(connection, triples, {}).values())
+    kept = min(needed, budget // 2)
+    context = build(connection, hits, terms, budget - kept)
+    facts = of_triples(connection, triples, {passage.hit.chunk: passage.number for passage in context.passages})
+    walked, unshown = fitting(explored, facts, max(kept, budget - context.tokens))
+    return replace(context, walked=walked, unshown=unshown)
 
 
 def late_documents(connection: sqlite3.Connection, documents: Collection[int]) -> Mapping[int, str]:
@@ -101,7 +118,7 @@ def evidence(
         question=question,
         verdict="evidence" if held else "abstained",
         citations=citations,
-        facts=tuple(facts),
+        facts=(*context.walked, *facts),
         searched=_searched(connection, plan),
         cut=context.cut,
         confidence=sure,

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from ..routes.hits import Term
 from ..routes.words import rate
 
-__all__ = ["Fact", "joining", "stated"]
+__all__ = ["Fact", "joining", "of_triples", "stated"]
 
 LIMIT = 8
 HUB = 5_000  # facts; an entity with more joins everything with everything
@@ -113,8 +113,13 @@ def joining(
 
 def stated(connection: sqlite3.Connection, triples: Sequence[int], cited: Mapping[int, int]) -> list[Fact]:
     """Return these triples as facts, in their order; ``cited`` is chunk -> number of its citation."""
+    return list(of_triples(connection, triples, cited).values())
+
+
+def of_triples(connection: sqlite3.Connection, triples: Sequence[int], cited: Mapping[int, int]) -> dict[int, Fact]:
+    """Return triple -> fact, in their order, for those that have evidence."""
     rows = connection.execute(THESE, {"triples": json.dumps(list(triples))}).fetchall()
-    return [fact for row in rows if (fact := _with_quote(connection, row, cited)) is not None]
+    return {row[1]: fact for row in rows if (fact := _with_quote(connection, row, cited)) is not None}
 
 
 def _asked_for(connection: sqlite3.Connection, terms: Sequence[Term]) -> list[str]:

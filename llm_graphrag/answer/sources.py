@@ -2,7 +2,8 @@
 
 Everything has a number to be cited by. A fact whose sentence stands in one of the
 passages goes under its number; the sentence of any other fact becomes a short source of
-its own, as long as these stay within their share of tokens.
+its own, as long as these stay within their share of tokens. What was found on a way
+through the graph has room of its own (``answer.walks``) and comes first.
 """
 
 from __future__ import annotations
@@ -16,11 +17,11 @@ from ..text.tokens import count_tokens
 from .citations import Source
 from .context import Context, Passage
 from .facts import Fact
+from .walks import OVERHEAD, says_it_all
 
 __all__ = ["FACT_TOKENS", "gather"]
 
 FACT_TOKENS = 800  # on top of the passages
-OVERHEAD = 24  # tokens around a sentence: fences and place
 
 PLACES = """
     SELECT c.id, c.document, d.uri, d.title, c.heading, c.line, c.text, c.content_hash, d.kind = 'import'
@@ -31,23 +32,26 @@ PLACES = """
 
 
 def gather(
-    connection: sqlite3.Connection, context: Context, facts: Sequence[Fact], budget: int
+    connection: sqlite3.Connection, context: Context, facts: Sequence[Fact]
 ) -> tuple[tuple[Source, ...], tuple[Fact, ...]]:
     """Return the sources by number, and those facts that have one, with it."""
-    sources = [_shown(passage, context.tokens, budget) for passage in context.passages]
-    others = json.dumps(sorted({fact.chunk for fact in facts if fact.number is None}))
+    sources = [_shown(passage, context.tokens, context.budget) for passage in context.passages]
+    others = json.dumps(sorted({fact.chunk for fact in (*context.walked, *facts) if fact.number is None}))
     rows = {row[0]: row for row in connection.execute(PLACES, {"chunks": others})}
     numbers: dict[tuple[int, int, int], int] = {}
     told: list[Fact] = []
-    left = FACT_TOKENS
-    for fact in facts:
+    walked, left = set(context.walked), FACT_TOKENS
+    for fact in (*context.walked, *facts):
         place = (fact.chunk, fact.start, fact.end)
-        cost = count_tokens(f"{fact.head} {fact.relation} {fact.tail}") + 6
-        if fact.number is None and place not in numbers:
-            cost += count_tokens(fact.quote) + OVERHEAD
-        if cost > left or (fact.number is None and fact.chunk not in rows):
+        if fact.number is None and fact.chunk not in rows:
             continue
-        left -= cost
+        if fact not in walked:
+            cost = count_tokens(f"{fact.head} {fact.relation} {fact.tail}") + 6
+            if fact.number is None and place not in numbers and not says_it_all(fact):
+                cost += count_tokens(fact.quote) + OVERHEAD
+            if cost > left:
+                continue
+            left -= cost
         if fact.number is None and place not in numbers:
             numbers[place] = len(sources) + 1
             sources.append(_sentence(len(sources) + 1, rows[fact.chunk], fact))
@@ -72,5 +76,6 @@ def _shown(passage: Passage, tokens: int, budget: int) -> Source:
 def _sentence(number: int, row: sqlite3.Row, fact: Fact) -> Source:
     chunk, document, uri, title, heading, line, text, content_hash, rows = row
     return Source(
-        number, chunk, document, uri, title, heading, line, text, fact.start, fact.end, 0.0, content_hash, bool(rows)
+        number, chunk, document, uri, title, heading, line, text, fact.start, fact.end, 0.0, content_hash, bool(rows),
+        says_it_all(fact),
     )  # fmt: skip

@@ -46,6 +46,7 @@ class Spoken:
 
     answer: Answer
     trace: Mapping[str, Any]
+    unshown: int  # facts found on the way through the graph that had no room in the prompt
 
 
 def speak(
@@ -65,11 +66,11 @@ def speak(
     source is stale, before anything is spent.
     """
     context, joined = context_of(connection, found, k, budget)
-    sources, facts = gather(connection, context, joined, budget)
+    sources, facts = gather(connection, context, joined)
     late = late_documents(connection, {source.document for source in sources})
     if strict:
         refuse_stale((source.uri, late.get(source.document)) for source in sources)
-    prompt = user_prompt(sources, facts, shown.question)
+    prompt = user_prompt(sources, facts, shown.question, context.unshown)
     trace = {"model": caller.model_id, "prompt": _digest(SYSTEM, prompt), "sources": [_place(s) for s in sources]}
     speech = Speech(Verifier(sources, shown.question, _stands_in(connection), facts), on_text)
     feed = speech.feed if on_text is not None else None
@@ -79,17 +80,17 @@ def speak(
         if speech.shown:  # then the evidence has the numbers that were printed
             shown = evidence(connection, shown.question, found, k=k, budget=budget, strict=False)
         answer = replace(shown, model=caller.model_id, trouble=_trouble(error))
-        return Spoken(answer, trace | {"error": str(error), "shown": speech.shown})
+        return Spoken(answer, trace | {"error": str(error), "shown": speech.shown}, context.unshown)
     if not speech.heard:  # it was not asked to stream, or could not
         speech.feed(reply.text)
     said = speech.close()
     answer = replace(shown, model=caller.model_id, verdict=said.verdict, missing=said.missing)
     if said.verdict == "abstained":
-        return Spoken(replace(answer, hint=f"{said.why} {NEAREST}"), trace | _told(reply, said))
+        return Spoken(replace(answer, hint=f"{said.why} {NEAREST}"), trace | _told(reply, said), context.unshown)
     citations = with_cells(connection, _citations(said, {source.number: source for source in sources}, late))
     text = "".join(sentence.before + sentence.text for sentence in said.sentences)
     answer = replace(answer, answer=text, sentences=said.sentences, citations=citations, facts=facts)
-    return Spoken(replace(answer, cut=context.cut, hint=""), trace | _told(reply, said))
+    return Spoken(replace(answer, cut=context.cut, hint=""), trace | _told(reply, said), context.unshown)
 
 
 def _trouble(error: Exception) -> Trouble:

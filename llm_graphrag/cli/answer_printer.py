@@ -17,7 +17,7 @@ from ..text.counted import counted
 from .options import ProgressLine
 
 if TYPE_CHECKING:
-    from ..answer.ask import Answer, Citation, Deepened
+    from ..answer.ask import Answer, Citation, Deepened, Explored
     from ..answer.citations import Sentence
     from ..answer.facts import Fact
     from .model_options import ModelChoice
@@ -159,7 +159,7 @@ def _footer(answer: Answer) -> Iterator[str]:
     if answer.explored is not None:
         explored = answer.explored
         yield (
-            f"Explored before: {counted(explored.rounds, 'round')}, {counted(explored.facts, 'fact')} found"
+            f"Explored before: {counted(explored.rounds, 'round')}, {_explored(explored)}"
             f" ({EXPLORED_UNTIL[explored.stop]})."
         )
     if answer.usage is not None and answer.usage.calls:
@@ -169,6 +169,16 @@ def _footer(answer: Answer) -> Iterator[str]:
         tokens = f"{usage.input_tokens:,} tokens in, {usage.output_tokens:,} out"
         lost = f"; {usage.lost:,} cut off, which may be charged" if usage.lost else ""
         yield f"{_visible(answer.model or '')}: {calls}{lost}, {tokens}, {cost}."
+
+
+def _explored(explored: Explored) -> str:
+    """What was found in the graph, what of it the model was not shown, and what was not even walked over."""
+    said = f"{counted(explored.facts, 'fact')} found"
+    if explored.unshown:
+        said += f", of which {explored.unshown:,} had no room in what the model was shown"
+    if explored.left_out:
+        said += f", and {explored.left_out:,} or more passed over, since a round takes 50"
+    return said
 
 
 def _read(deep: Deepened) -> str:

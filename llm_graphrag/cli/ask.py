@@ -91,8 +91,8 @@ def ask(
 
     With --explore the model first goes from what the question names along the facts
     of the graph, a hop at a time: at most 3 rounds of 5 relations, 3 things or
-    groups of things and 50 facts, in at most 5 calls. What it found is shown to it
-    with the passages, each fact with its sentence.
+    groups of things and 50 facts, in at most 5 calls before that for the answer. What
+    it found is shown to it with the passages, each fact with its sentence.
 
     Exit status: 0 answered, or said that the notes hold no answer; 1 the model
     failed; 3 answered, but not all was read that --deep was to read, or --explore
