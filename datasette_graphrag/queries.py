@@ -13,6 +13,8 @@ import sqlite3
 from collections.abc import Iterable
 from pathlib import Path
 
+from llm_graphrag.graph.linker import nearest_names
+from llm_graphrag.graph.named import named
 from llm_graphrag.store import migrations
 from llm_graphrag.text.normalise import name_key
 
@@ -148,9 +150,21 @@ _NAMES_FROM = """
 def near_names(connection: sqlite3.Connection, name: str, limit: int = 8) -> list[EntityRef]:
     """Entities whose name resembles this one, nearest first ("Did you mean").
 
-    A slip of the pen leaves one half of a name intact, two leave a third: those pieces are looked up
-    as substrings, which the trigram index answers at once; the few that match are compared in full.
+    First those that the terminal suggests. Then those that share a piece: a slip of the pen leaves one half of a
+    name intact, two leave a third. Those pieces are looked up as substrings, which the trigram index answers at
+    once; the few that match are compared in full.
     """
+    alike = _spelled_alike(connection, name, limit) if has_table(connection, "kg_name_signatures") else {}
+    alike.update({entity.id: entity for entity in _sharing_a_piece(connection, name, limit) if entity.id not in alike})
+    return list(alike.values())[:limit]
+
+
+def _spelled_alike(connection: sqlite3.Connection, name: str, limit: int) -> dict[int, EntityRef]:
+    names = nearest_names(connection, name, limit) if name.strip() else []
+    return entity_refs(connection, dict.fromkeys(node.id for alike in names for node in named(connection, alike)[:limit]))
+
+
+def _sharing_a_piece(connection: sqlite3.Connection, name: str, limit: int) -> list[EntityRef]:
     wanted = name_key(name)[:200]
     best: dict[int, tuple[float, EntityRef]] = {}
     for pieces in (1, 2, 3, 4):

@@ -28,6 +28,7 @@ from datasette_graphrag.path_records import Also, Hop, Route
 from datasette_graphrag.queries import entities_called
 from datasette_graphrag.records import EntityRef
 from datasette_graphrag.urls import Links
+from llm_graphrag.graph.linker import nearest_names
 from llm_graphrag.graph.named import named
 from llm_graphrag.text.normalise import name_key
 
@@ -208,6 +209,18 @@ async def test_unknown_names_ask_did_you_mean(site: Datasette) -> None:
         query, status = href.split("?")[1], 404 if end != "via" else 200
         page, text = await data(site, query, status), await html(site, query, status)
     assert [told(path)[0] for path in page["paths"]] == ["Ina Morgan"]
+
+
+async def test_the_page_suggests_what_the_terminal_suggests(tmp_path: Path) -> None:
+    shelf = Shelf(tmp_path / "light.db")
+    petr, chapter = shelf.entity("Petr Vaněk", aliases=("Petr",)), shelf.entity("Chapter 4")
+    assert nearest_names(shelf.connection, "Pter") == ["Petr"]
+    site = await serve(shelf.close())
+    near = (await data(site, {"from": "Pter"}, 404))["source"]["near"]
+    assert [choice["entity"]["id"] for choice in near] == [petr, chapter]  # and what has a piece of it
+    text = (await site.client.get("/light/-/graph/entity/Pter")).text
+    assert 0 < text.index("Petr Vaněk") < text.index("Chapter 4")
+    shut(site)
 
 
 async def test_a_name_of_several_is_chosen_between(site: Datasette) -> None:
