@@ -161,7 +161,8 @@ def near_names(connection: sqlite3.Connection, name: str, limit: int = 8) -> lis
 
 def _spelled_alike(connection: sqlite3.Connection, name: str, limit: int) -> dict[int, EntityRef]:
     names = nearest_names(connection, name, limit) if name.strip() else []
-    return entity_refs(connection, dict.fromkeys(node.id for alike in names for node in named(connection, alike)[:limit]))
+    found = (node.id for alike in names for node in named(connection, alike)[:limit])
+    return entity_refs(connection, dict.fromkeys(found))
 
 
 def _sharing_a_piece(connection: sqlite3.Connection, name: str, limit: int) -> list[EntityRef]:
