@@ -8,7 +8,7 @@ from collections.abc import Iterable
 import pytest
 from conftest import Run, Vault
 
-from llm_graphrag.graph import together
+from llm_graphrag.graph import sections, together
 from llm_graphrag.graph.frontier import Limits
 from llm_graphrag.graph.named import meant
 from llm_graphrag.graph.together import paths_together
@@ -55,6 +55,62 @@ def test_a_heading_says_what_the_passage_is_about(notes: KnowledgeBase) -> None:
     ]
 
 
+ZOO = {
+    "zoo.md": "# Zoo\n\n## Lions\n\nSimba Smith roars.\n\n### Food\n\nAnt Brown cooks.\n\n"
+    "## Penguins\n\nPingu Jones swims.\n"
+}
+
+
+def directly(kb: KnowledgeBase, a: str, b: str) -> list[str]:
+    """The quotes of the hop between two, which is the same from either end."""
+    there, back = found(kb, a, b, max_hops=1), found(kb, b, a, max_hops=1)
+    assert [quotes for _, quotes in there] == [quotes for _, quotes in back]
+    return [quote for _, quotes in there for quote in quotes]
+
+
+def test_a_heading_is_over_what_stands_under_it_alone(kb: KnowledgeBase, vault: Vault) -> None:
+    kb.add([vault(ZOO)])
+    assert kb.connection.execute("SELECT count(*) FROM kg_chunks").fetchone()[0] == 1
+    assert directly(kb, "Pingu Jones", "Penguins") == ["Pingu Jones swims."]
+    assert directly(kb, "Pingu Jones", "Lions") == []
+    assert directly(kb, "Simba Smith", "Lions") == ["Simba Smith roars."]
+    assert directly(kb, "Simba Smith", "Penguins") == []
+    assert directly(kb, "Ant Brown", "Lions") == ["Ant Brown cooks."]
+
+
+def test_a_tag_at_the_beginning_of_a_line_is_no_heading(kb: KnowledgeBase, vault: Vault) -> None:
+    lion = {"Lions.md": "Big cats."}
+    kb.add([vault(lion | {"tag.md": "## Penguins\n\n#Lions are for another day.\n\nPingu Jones swims.\n"})])
+    assert directly(kb, "Pingu Jones", "Lions") == []
+    assert directly(kb, "Pingu Jones", "Penguins") == ["Pingu Jones swims."]
+
+
+def listed(passages: int) -> str:
+    """A list of spells that goes over about so many passages; the last is Fire Ball."""
+    lines = [
+        f"- the spell of the number {n} has a page of its own, and more words that only fill a line" for n in range(9)
+    ]
+    return "".join(f"### Level {n}\n\n" + "\n".join(lines) + "\n\n" for n in range(passages)) + "- [[Fire Ball]]\n"
+
+
+def test_a_heading_reaches_the_later_passages_of_its_section(kb: KnowledgeBase, vault: Vault) -> None:
+    text = f"# Lists\n\n## [[Wizard]] Spells\n\n{listed(4)}\n## [[Cleric]] Spells\n\n- [[Holy Light]]\n"
+    kb.add([vault({"lists.md": text, "Wizard.md": "Reads.", "Cleric.md": "Prays."})])
+    sql = "SELECT c.seq FROM kg_mentions m JOIN kg_chunks c ON c.id = m.chunk WHERE m.key = 'fire ball'"
+    assert kb.connection.execute(sql).fetchone()[0] >= 3
+    assert directly(kb, "Fire Ball", "Wizard") == ["- [[Fire Ball]]"]
+    assert directly(kb, "Holy Light", "Cleric") == ["- [[Holy Light]]"]
+    assert directly(kb, "Holy Light", "Wizard") == directly(kb, "Fire Ball", "Cleric") == []
+
+
+def test_a_section_as_long_as_a_book_is_about_nothing(kb: KnowledgeBase, vault: Vault) -> None:
+    text = f"## [[Wizard]] Spells\n\n- [[Magic Hand]]\n\n{listed(20)}\n## [[Cleric]] Spells\n\n- [[Holy Light]]\n"
+    kb.add([vault({"lists.md": text, "Wizard.md": "Reads.", "Cleric.md": "Prays."})])
+    assert kb.connection.execute("SELECT count(*) FROM kg_chunks").fetchone()[0] > 15
+    assert directly(kb, "Magic Hand", "Wizard") == directly(kb, "Fire Ball", "Wizard") == []
+    assert directly(kb, "Holy Light", "Cleric") == ["- [[Holy Light]]"]
+
+
 def test_two_hops_are_the_most(notes: KnowledgeBase) -> None:
     (path, *_) = found(notes, "Grey Goblin", "Old Bridge")
     assert path == (
@@ -98,8 +154,16 @@ def test_time_is_a_bound(notes: KnowledgeBase) -> None:
 
 
 def test_statements_read_no_whole_table(notes: KnowledgeBase) -> None:
-    for sql in (together.PASSAGE, together.MENTIONS, together.COUNTS, together.OWN):
-        rows = notes.connection.execute(f"EXPLAIN QUERY PLAN {sql}", {"chunks": "[1]", "nodes": "[1]"})
+    values = {"chunks": "[1]", "nodes": "[1]", "places": "[[1, 1]]", "long": sections.LONG}
+    for sql in (
+        together.PASSAGE,
+        together.MENTIONS,
+        together.COUNTS,
+        together.OWN,
+        sections.SUBJECTS,
+        sections.UNDER,
+    ):
+        rows = notes.connection.execute(f"EXPLAIN QUERY PLAN {sql}", values)
         steps = [row[3] for row in rows]
         assert [step for step in steps if step.startswith("SCAN") and "VIRTUAL TABLE" not in step] == [], steps
 

@@ -1,13 +1,13 @@
 """Paths over sentences that name two things, for things that no facts connect.
 
-Notes without links still say what belongs together: one sentence names both, or the note or the
-heading above it is about one and the sentence names the other. Such a hop proves less than a
+Notes without links still say what belongs together: one sentence names both, or the note or a
+heading over it is about one and the sentence names the other. Such a hop proves less than a
 fact, so it is only taken where somebody asks for it (``llm graphrag path --mentions``), it is
 called ``named with``, and there are at most two of them: longer chains join anything.
 
 What is named in more than one in fifty passages, and in more than ``CROWD``, is no step on the
-way. A sentence that names more than ``MANY`` things is a list, and a note of more than ``LONG``
-passages is about many things: neither joins any. Paths are found as those of facts are
+way. A sentence that names more than ``MANY`` things is a list, and a note or section of more than
+``LONG`` passages is about many things: neither joins any. Paths are found as those of facts are
 (``graph.ways``).
 """
 
@@ -19,11 +19,14 @@ import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
+from ..store.headings import Outline, outlines
 from ..text.sentences import sentence_spans
 from .frontier import Limits
 from .hops import Evidence, Hop, Joined, nodes_of
 from .paths import CROWD, CROWD_SHARE, Path, Paths, kept
+from .sections import LONG, passages_under, subjects
 from .view import CHUNKS_OF_ENTITIES, count_chunks
 from .ways import best_ways
 
@@ -32,7 +35,6 @@ __all__ = ["MAX_HOPS", "NAMED_WITH", "paths_together"]
 NAMED_WITH = "named_with"
 MAX_HOPS = 2
 MANY = 25
-LONG = 12
 OWN_WEIGHT = 5
 PASSAGES = 1_000  # of one entity, that are looked at
 
@@ -61,23 +63,23 @@ OWN = """
 
 @dataclass(frozen=True, slots=True)
 class _Passage:
-    """A passage: what it is about, and its sentences with what they name."""
+    """A passage: its sentences, each with what it names and what stands over it is about."""
 
     id: int
     text: str
     line: int
     uri: str
     document: int
-    subjects: frozenset[int]
-    sentences: tuple[tuple[int, int, frozenset[int]], ...]
+    headed: frozenset[tuple[int, int]]  # (section, entity) of the headings in it
+    sentences: tuple[tuple[int, int, frozenset[int], frozenset[int]], ...]
 
     def with_(self, entity: int) -> dict[int, tuple[int, int]]:
         """What is named with an entity -> the sentence that says so, the first of them."""
         found: dict[int, tuple[int, int]] = {}
-        for start, end, named in self.sentences:
+        for start, end, named, about in self.sentences:
             if entity in named:
-                others = named | self.subjects
-            elif entity in self.subjects:
+                others = named | about
+            elif entity in about:
                 others = named
             else:
                 continue
@@ -128,6 +130,7 @@ class _Passages:
         self._until = time.monotonic() + limits.seconds
         self._counts: dict[int, int] = {}
         self._read: dict[int, _Passage] = {}
+        self._subjects: dict[int, frozenset[int]] = {}  # section -> what its heading names
         self._near: dict[int, dict[int, list[int]]] = {}  # entity -> entity -> passages that name them together
 
     def counts(self, nodes: Collection[int]) -> Mapping[int, int]:
@@ -159,19 +162,33 @@ class _Passages:
         return self._near
 
     def _chunks(self, node: int) -> list[int]:
-        """The passages that name an entity or are about it, read."""
+        """The passages that name an entity, or are about it, or stand under a heading that names it, read."""
         rows = self.connection.execute(CHUNKS_OF_ENTITIES, {"nodes": json.dumps([node])})
-        chunks = list(dict.fromkeys(row[1] for row in rows))
+        named = self._reading(row[1] for row in rows)
+        headed = [(section, chunk) for chunk in named for section, entity in self._read[chunk].headed if entity == node]
+        return self._reading([*named, *passages_under(self.connection, headed)] if headed else named)
+
+    def _reading(self, wanted: Iterable[int]) -> list[int]:
+        """The first of these passages, read; without those of other documents."""
+        chunks = list(dict.fromkeys(wanted))
         if len(chunks) > PASSAGES:
             chunks, self.truncated = chunks[:PASSAGES], True
-        new = [chunk for chunk in chunks if chunk not in self._read]
-        named: dict[int, list[tuple[int, int]]] = {}
-        for chunk, start, entity in self.connection.execute(MENTIONS, {"chunks": json.dumps(new)}):
-            named.setdefault(chunk, []).append((start, entity))
-        for row in self.connection.execute(PASSAGE, {"chunks": json.dumps(new)}).fetchall():
-            if self.documents is None or row[4] in self.documents:
-                self._read[row[0]] = _passage(row, named.get(row[0], ()))
+        if new := [chunk for chunk in chunks if chunk not in self._read]:
+            self._read_passages(new)
         return [chunk for chunk in chunks if chunk in self._read]
+
+    def _read_passages(self, chunks: Collection[int]) -> None:
+        values = {"chunks": json.dumps(list(chunks))}
+        named: dict[int, list[tuple[int, int]]] = {}
+        for chunk, start, entity in self.connection.execute(MENTIONS, values):
+            named.setdefault(chunk, []).append((start, entity))
+        outline = outlines(self.connection, chunks)
+        places = {h.section: chunk for chunk, found in outline.items() for path in found.sections for h in path}
+        new = [(section, chunk) for section, chunk in places.items() if section not in self._subjects]
+        self._subjects.update(subjects(self.connection, new))
+        for row in self.connection.execute(PASSAGE, values).fetchall():
+            if self.documents is None or row[4] in self.documents:
+                self._read[row[0]] = _passage(row, named.get(row[0], ()), outline[row[0]], self._subjects)
 
     def hop(self, a: int, b: int) -> Hop:
         """The hop between two, with a sentence of the passage that names fewest other things."""
@@ -183,18 +200,22 @@ class _Passages:
         return Hop(Joined(0, NAMED_WITH, True, len(shared)), evidence)
 
 
-def _passage(row: Sequence[object], mentions: Iterable[tuple[int, int]]) -> _Passage:
-    """A passage from its row and the places of what it names."""
+def _passage(
+    row: Sequence[Any],
+    mentions: Iterable[tuple[int, int]],
+    outline: Outline,
+    subjects: Mapping[int, frozenset[int]],
+) -> _Passage:
+    """A passage from its row, the places of what it names, and what the headings over it name, by section."""
     chunk, text, line, uri, document, entity, chunks = row
-    assert isinstance(text, str)
-    subjects = {entity} if entity is not None and int(str(chunks)) <= LONG else set()
-    sentences = []
+    note = frozenset({entity} if entity is not None and chunks <= LONG else ())
     listed = sorted(mentions)
+    sentences = []
     for start, end in sentence_spans(text):
         named = frozenset(of for at, of in listed if start <= at < end)
-        if text.startswith("#", start):
-            subjects |= named
         if named and len(named) <= MANY:
-            sentences.append((start, end, named))
-    made = (chunk, text, line, uri, document, frozenset(subjects), tuple(sentences))
-    return _Passage(*made)  # type: ignore[arg-type]
+            about = note.union(*(subjects[heading.section] for heading in outline.over(start)))
+            sentences.append((start, end, named, about))
+    own = [path[-1] for path in outline.sections if path[-1].start >= 0]
+    headed = frozenset((heading.section, of) for heading in own for of in subjects[heading.section])
+    return _Passage(chunk, text, line, uri, document, headed, tuple(sentences))
