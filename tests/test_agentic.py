@@ -31,6 +31,7 @@ ROWS = [
     *(["Hub", "has", f"Thing {n}"] for n in range(80)),
 ]  # fmt: skip
 QUESTION = "Who starred in the films of Ana Lund?"
+NO_CHOICE, NOT_OFFERED = "was to choose by number", "chose only what was not offered"
 
 
 @pytest.fixture
@@ -125,21 +126,41 @@ def test_one_relation_does_not_crowd_out_the_others(kb: KnowledgeBase, scripted:
 def test_enough_before_anything_is_nothing(kb: KnowledgeBase, scripted: Callable[..., ScriptedModel]) -> None:
     scripted(take(enough=True))
     found = walk(kb, "Ana Lund")
-    assert (found.stop, found.calls, found.triples, found.ends) == ("nothing new", 1, (), ())
+    assert (found.stop, found.calls, found.triples, found.ends) == ("none taken", 1, (), ())
 
 
 @pytest.mark.parametrize(
-    ("reply", "stop"),
-    [("", "error"), ("I do not know.", "error"), ("{" * 5000, "error"), ("[]", "nothing new"),
-     ('{"take": {"a": 1}}', "nothing new"), ('{"take": [null, 7]}', "nothing new")],
+    ("reply", "trouble"),
+    [("", NO_CHOICE), ("I do not know.", NO_CHOICE), ("{" * 5000, NO_CHOICE), ('{"choose": [1]}', NO_CHOICE),
+     ("[]", ""), ('{"take": []}', ""), ('{"take": null}', ""), ('{"enough": false}', ""),
+     ('{"take": {"a": 1}}', NOT_OFFERED), ('{"take": [null, 7]}', NOT_OFFERED), ('{"take": ["r99"]}', NOT_OFFERED)],
 )  # fmt: skip
 def test_garbage_ends_the_walk(
-    kb: KnowledgeBase, scripted: Callable[..., ScriptedModel], reply: str, stop: str
+    kb: KnowledgeBase, scripted: Callable[..., ScriptedModel], reply: str, trouble: str
 ) -> None:
     scripted(reply)
     found = walk(kb, "Ana Lund")
-    assert (found.stop, found.triples) == (stop, ())
-    assert ("was to choose by number" in found.trouble) == (stop == "error")
+    assert (found.stop, found.triples) == ("unreadable" if trouble else "none taken", ())
+    assert trouble in found.trouble and bool(found.trouble) == bool(trouble)
+
+
+@pytest.mark.parametrize(
+    ("reply", "stop"), [(take(), "none taken"), (take("g9"), "unreadable"), ("Sweden", "unreadable")]
+)
+def test_it_may_end_at_the_things_too(
+    kb: KnowledgeBase, scripted: Callable[..., ScriptedModel], reply: str, stop: str
+) -> None:
+    scripted(lambda prompt, _: take("directed") if "\nRelations:\n" in prompt else reply)
+    found = walk(kb, "Ana Lund")
+    assert (found.stop, bool(found.trouble), len(found.triples)) == (stop, stop == "unreadable", 2)
+
+
+def test_what_leads_only_back_is_not_offered(kb: KnowledgeBase, scripted: Callable[..., ScriptedModel]) -> None:
+    model = scripted(along("in", "nothing"))
+    walk(kb, "Bergen", question="Where is Bergen?")
+    offered = [call.prompt for call in model.calls if "\nRelations:\n" in call.prompt]
+    assert re.findall(r"^r\d+ (.*?) \d", offered[0], re.MULTILINE) == ['←"born in"—', '—"in"→']
+    assert re.findall(r"^r\d+ (.*?) \d", offered[1], re.MULTILINE) == ['—"borders"→']
 
 
 def test_names_are_taken_for_the_ids_that_they_mean(kb: KnowledgeBase, scripted: Callable[..., ScriptedModel]) -> None:
@@ -153,7 +174,8 @@ def test_names_are_taken_for_the_ids_that_they_mean(kb: KnowledgeBase, scripted:
 def test_what_is_not_offered_cannot_be_reached(kb: KnowledgeBase, scripted: Callable[..., ScriptedModel]) -> None:
     scripted(lambda *_: take("Sweden", "borders", "r99", "#1"))
     found = walk(kb, "Ana Lund")
-    assert (found.stop, found.triples) == ("nothing new", ())
+    assert (found.stop, found.triples) == ("unreadable", ())
+    assert found.trouble == "scripted chose only what was not offered: Sweden, borders, r99, #1"
     assert found.rounds[0].unknown == ("Sweden", "borders", "r99", "#1")
 
 
@@ -266,6 +288,15 @@ def test_the_command_says_how_it_went(kb: KnowledgeBase, scripted: Callable[...,
     assert (explored["stop"], explored["facts"]) == ("error", 0)
     assert "on fire" in explored["trouble"]
     assert "not explored to the end" in cut.stderr
+    scripted(lambda prompt, _: said if "passage 1 " in prompt else take("r99"), model_id="elsewhere")
+    wrong = CliRunner().invoke(cli, [*command, "-m", "elsewhere", "--explore"])
+    assert wrong.exit_code == 3, wrong.output
+    assert "(the model's choice could not be used)" in wrong.stdout
+    assert "not explored to the end: elsewhere chose only what was not offered: r99" in wrong.stderr
+    scripted(lambda prompt, _: said if "passage 1 " in prompt else take(), model_id="content")
+    none = CliRunner().invoke(cli, [*command, "-m", "content", "--explore"])
+    assert none.exit_code == 0, none.output
+    assert "0 facts found (the model took none of what led on)" in none.stdout
 
 
 # -- what it found is shown ---------------------------------------------------------------------

@@ -86,8 +86,8 @@ class Explored:
     rounds: int
     facts: int
     calls: int
-    stop: str  # enough, nothing new, cap, budget, stopped, error
-    trouble: str = ""  # of the last three
+    stop: str  # enough, none taken, nothing new, cap, budget, stopped, unreadable, error
+    trouble: str = ""  # of the last four
     unshown: int = 0  # of the facts; they had no room in the prompt of the answer
     left_out: int = 0  # at least so many more were there and not walked over: a round takes no more
 

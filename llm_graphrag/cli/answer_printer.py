@@ -25,8 +25,9 @@ if TYPE_CHECKING:
 __all__ = ["Printer"]
 
 EXPLORED_UNTIL = {
-    "enough": "the model had enough", "nothing new": "nothing more led on", "cap": "as far as it may go",
-    "budget": "the budget ended it", "stopped": "interrupted", "error": "the model failed",
+    "enough": "the model had enough", "none taken": "the model took none of what led on",
+    "nothing new": "nothing more led on", "cap": "as far as it may go", "budget": "the budget ended it",
+    "stopped": "interrupted", "unreadable": "the model's choice could not be used", "error": "the model failed",
 }  # fmt: skip
 BROKEN_OFF = "(Here the answer broke off: it is not complete. The passages it was made from are:)"
 

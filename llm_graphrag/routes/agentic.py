@@ -3,8 +3,9 @@
 A round is two choices by number, from what there is: relations that lead on from the things in hand, then things, or
 whole groups of things, that these led to. Whatever the model says, it gets no further than ``Caps``: so many relations
 and things a round, so many rounds, so many triples a round; a group counts as one choice, for "all films of this
-director" is one thought. It ends when the model has enough, when nothing new is found, at a cap, when the budget is
-used up, or with an error; what was found until then is returned, and why it ended.
+director" is one thought. It ends when the model has enough or takes none of what is offered, when nothing new is
+found, at a cap, when the budget is used up, at a choice that cannot be used, or with an error; what was found until
+then is returned, and why it ended. What leads only back to where it began is not offered.
 
 Every call goes through the ledger (purpose ``explore``). Names are data: they reach the model as JSON strings, and of
 what it replies only numbers that were offered count, or names that are those of what was offered.
@@ -26,6 +27,7 @@ from ..graph.paths import kept
 from ..graph.relation_words import likeness, question, reading
 from ..ledger import BudgetExceeded
 from ..text.normalise import clean_name
+from ..text.shortened import listed
 from .agentic_prompt import (
     MAX_OUTPUT,
     RELATIONS,
@@ -50,10 +52,14 @@ SAMPLES = 3  # names that stand for what a relation leads to
 
 OFFERS = """
     SELECT t.relation, 1, count(*), min(t.tail), max(t.tail)
-    FROM json_each(:nodes) f CROSS JOIN kg_triples t ON t.head = f.value {out} GROUP BY t.relation
+    FROM json_each(:nodes) f CROSS JOIN kg_triples t ON t.head = f.value
+      AND t.tail NOT IN (SELECT value FROM json_each(:origin)) {new} {out}
+    GROUP BY t.relation
     UNION ALL
     SELECT t.relation, 0, count(*), min(t.head), max(t.head)
-    FROM json_each(:nodes) f CROSS JOIN kg_triples t ON t.tail = f.value {out} GROUP BY t.relation
+    FROM json_each(:nodes) f CROSS JOIN kg_triples t ON t.tail = f.value
+      AND t.head NOT IN (SELECT value FROM json_each(:origin)) {new} {out}
+    GROUP BY t.relation
 """
 ALONG = {
     True: """SELECT t.id, f.value, t.tail FROM json_each(:nodes) f
@@ -63,12 +69,13 @@ ALONG = {
               CROSS JOIN kg_triples t ON t.tail = f.value AND t.relation = :relation {out}
               ORDER BY f.key, t.head LIMIT :most""",
 }
+NEW = "AND t.id NOT IN (SELECT value FROM json_each(:seen))"
 STATED = """AND EXISTS (SELECT 1 FROM kg_evidence v CROSS JOIN kg_chunks c ON c.id = v.chunk
   WHERE v.triple = t.id AND c.document IN (SELECT value FROM json_each(:documents)))"""
 
 
 class UnreadableError(ValueError):
-    """A reply that is no choice."""
+    """A reply that is no choice among what was offered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +115,8 @@ class Round:
 class Exploration:
     """``ends`` are the things that the model went on to or stopped at last; ``stop`` says why it ended.
 
-    ``stop`` is enough, nothing new, cap, budget, stopped or error; ``trouble`` is the message of the last three.
+    ``stop`` is enough, none taken, nothing new, cap, budget, stopped, unreadable or error; ``trouble`` is the message
+    of the last four.
     """
 
     triples: tuple[Explored, ...] = ()
@@ -158,7 +166,9 @@ def explore(
         stop, trouble = "budget", str(error)
     except Stopped as error:
         stop, trouble = "stopped", str(error)
-    except (ModelError, UnreadableError) as error:
+    except UnreadableError as error:
+        stop, trouble = "unreadable", str(error)
+    except ModelError as error:
         stop, trouble = "error", str(error)
     nodes = nodes_of(connection, walk.ends)
     ends = tuple(nodes[id_] for id_ in walk.ends if id_ in nodes)
@@ -168,7 +178,7 @@ def explore(
 def _walked(walk: _Walk, here: list[int]) -> str:
     origin = set(here)
     for number in range(walk.caps.rounds):
-        offers = _offers(walk, here)
+        offers = _offers(walk, here, origin)
         if not offers:
             return "nothing new"
         names = {f"r{n}": offer for n, offer in enumerate(offers, 1)}
@@ -177,7 +187,8 @@ def _walked(walk: _Walk, here: list[int]) -> str:
         taken, unknown, enough = _ask(walk, RELATIONS, prompt, spelled, walk.caps.relations)
         if not taken:
             walk.rounds.append(Round(_nodes(walk, here), (), 0, 0, (), tuple(unknown)))
-            return "enough" if enough and walk.triples else "nothing new"
+            _refuse_unknown(walk, unknown, enough)
+            return "enough" if enough and walk.triples else "none taken"
         relations = [names[name].relation for name in taken]
         groups, left_out = _step(walk, here, relations, origin)
         walk.rounds.append(Round(_nodes(walk, here), tuple(relations), sum(len(group) for _, group in groups), left_out,
@@ -193,7 +204,7 @@ def _walked(walk: _Walk, here: list[int]) -> str:
             walk.ends = here or walk.ends
             return "enough"
         if not here:
-            return "nothing new"
+            return "none taken"
         walk.ends = here
     return "cap"
 
@@ -214,6 +225,8 @@ def _next(walk: _Walk, groups: Sequence[Group]) -> tuple[list[int], bool]:
     last = walk.rounds[-1]
     walk.rounds[-1] = Round(last.start, last.relations, last.triples, last.left_out,
                             tuple(nodes[id_] for id_ in here), (*last.unknown, *unknown))  # fmt: skip
+    if not here:
+        _refuse_unknown(walk, unknown, enough)
     return here, enough
 
 
@@ -230,9 +243,16 @@ def _ask(
     return choice
 
 
-def _offers(walk: _Walk, here: Sequence[int]) -> list[Offer]:
+def _refuse_unknown(walk: _Walk, unknown: Sequence[str], enough: bool) -> None:
+    """Raise UnreadableError if a model that took nothing named something, only nothing that was offered."""
+    if unknown and not enough:
+        raise UnreadableError(f"{walk.caller.model_id} chose only what was not offered: {listed(unknown)}")
+
+
+def _offers(walk: _Walk, here: Sequence[int], origin: Collection[int]) -> list[Offer]:
     """What leads on, those first that the question speaks of; then what leads to fewer places."""
-    rows = walk.connection.execute(_sql(walk, OFFERS), _values(walk, here)).fetchall()
+    values = _values(walk, here) | {"origin": json.dumps(list(origin)), "seen": json.dumps(list(walk.seen))}
+    rows = walk.connection.execute(_sql(walk, OFFERS), values).fetchall()
     nodes = nodes_of(walk.connection, {id_ for row in rows for id_ in row[3:]})
     words = question(walk.text).words
     offers = []
@@ -288,7 +308,7 @@ def _spellings(offer: Offer) -> list[str]:
 
 
 def _sql(walk: _Walk, sql: str) -> str:
-    return sql.format(out="" if walk.documents is None else STATED)
+    return sql.format(new=NEW if walk.seen else "", out="" if walk.documents is None else STATED)
 
 
 def _values(walk: _Walk, here: Sequence[int]) -> dict[str, object]:

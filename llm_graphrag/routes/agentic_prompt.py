@@ -33,6 +33,8 @@ LONGEST = 80  # characters of a name
 LONGEST_QUESTION = 2_000
 FACTS = 30  # of those found until now, shown
 IN_A_GROUP = 20  # names of it, shown
+CALLED = ("take", "relations", "next", "ids")  # what models call their choice
+TAKEN = frozenset((*CALLED, "enough"))
 UNKNOWN = 20  # of what was said that was not offered, remembered
 
 RULES = """\
@@ -129,13 +131,13 @@ def chosen(reply: str, offered: Mapping[str, Sequence[str]], most: int) -> tuple
     """
     said: list[Any] = []
     enough = False
-    values = [value for value in find_values(reply).values if isinstance(value, (dict, list))]
+    values = [value for value in find_values(reply).values if _chooses(value)]
     if not values:
         return None
     for value in values:
         if isinstance(value, dict):
-            items: Any = next((value[key] for key in ("take", "relations", "next", "ids") if key in value), [])
-            said += items if isinstance(items, list) else [items]
+            items: Any = next((value[key] for key in CALLED if key in value), None)
+            said += items if isinstance(items, list) else [] if items is None else [items]
             enough |= value.get("enough") is True
         else:
             said += value
@@ -154,6 +156,10 @@ def chosen(reply: str, offered: Mapping[str, Sequence[str]], most: int) -> tuple
         else:
             taken[meant] = None
     return list(taken)[:most], list(unknown)[:UNKNOWN], enough
+
+
+def _chooses(value: Any) -> bool:
+    return isinstance(value, list) or (isinstance(value, dict) and not TAKEN.isdisjoint(value))
 
 
 def _folded(name: str) -> str:
