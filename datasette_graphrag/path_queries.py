@@ -22,7 +22,7 @@ from .records import DocumentRef, Quote, Snippet
 
 HUB_FACTS = 5_000  # read of one entity in each direction
 FACTS = 40_000  # read in all, for shortest paths
-STEPS = 20_000  # and along a metapath
+STEPS = 500_000  # and along a metapath, for the sake of memory: the time is up before
 WALKS = 24  # along a metapath, shown
 WALKS_TRIED = 500  # of which those that lead to a given end are shown
 REACHED = 200

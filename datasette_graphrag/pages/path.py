@@ -172,6 +172,12 @@ def _what_was_found(question: Asked, found: Found) -> str:
     if question.metapath:
         if found.reached:
             return "" if found.routes else f"It leads there, by walks beyond those that are looked at ({WALKS_TRIED})."
+        if found.truncated:
+            where = f" to {target}" if target else ""
+            return (
+                f"Within what a page may read, {_short(question.metapath)} was not found to lead from {source}{where}. "
+                "It may yet: llm graphrag follow reads more."
+            )
         return f"{_short(question.metapath)} leads from {source} {f'not to {target}' if target else 'nowhere'}."
     if not found.routes:
         hops = f"{question.max_hops} hop{'s' if question.max_hops > 1 else ''}"
@@ -183,10 +189,9 @@ def _what_was_found(question: Asked, found: Found) -> str:
                 f"Every relation was followed, both ways{also}."
             )
         nearest = f" The nearest has {found.nearest}." if found.nearest else ""
-        return (
-            f"No path{through} was found between {source} and {target}.{nearest} "
-            f"Facts of every relation were followed, both ways{also}."
-        )
+        followed = f"Facts of every relation were followed, both ways{also}"
+        read = ", as far as a page may read" if found.truncated else ""
+        return f"No path{through} was found between {source} and {target}.{nearest} {followed}{read}."
     if not found.routes[0].hops:
         return "Both names mean the same entity."
     if not found.routes[0].hops[0].triple:

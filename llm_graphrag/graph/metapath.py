@@ -27,6 +27,7 @@ from .paths import Path, kept
 __all__ = ["End", "Followed", "Metapath", "Relation", "follow", "known_relations", "parse", "written"]
 
 LIMITS = Limits(hub=1 << 62, triples=2_000_000, seconds=10.0)
+LOOK = 5_000  # triples read between two looks at the clock
 SLICE = 500
 STEPS = 200_000  # of walking out simple walks
 
@@ -144,9 +145,9 @@ class _Reader:
             cursor = self.connection.cursor()
             cursor.row_factory = None
             for row in cursor.execute(sql, {**values, "nodes": json.dumps(nodes[start : start + SLICE])}):
-                if self._left <= 0:
+                if self._left <= 0 or (self._left % LOOK == 0 and self.spent()):
                     self.truncated = True
-                    break
+                    return
                 self._left -= 1
                 yield row
 
