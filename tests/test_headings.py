@@ -4,14 +4,24 @@ from __future__ import annotations
 
 import random
 import sqlite3
+from collections.abc import Callable
 
 import pytest
 from conftest import Vault
+from scripted_model import (
+    ScriptedModel,
+    llm_user,  # noqa: F401 - a fixture
+    scripted,  # noqa: F401 - a fixture
+)
 
 from llm_graphrag.knowledge_base import KnowledgeBase
+from llm_graphrag.ledger import Ledger
+from llm_graphrag.models import Caller
 from llm_graphrag.routes.search import search
 from llm_graphrag.store import headings
 from llm_graphrag.store.headings import Outline, outlines
+
+Scripted = Callable[..., ScriptedModel]
 
 SPELLS = """# Spells
 
@@ -117,3 +127,24 @@ def test_a_hit_has_the_heading_of_what_it_shows(kb: KnowledgeBase, vault: Vault)
     assert "Power" in "".join(text for text, _ in hit.snippet)
     (hit,) = search(kb.connection, "what clerics cast")
     assert hit.heading == "Spells > Cleric Spells"
+
+
+def test_a_citation_has_the_heading_of_its_quote(kb: KnowledgeBase, vault: Vault) -> None:
+    kb.add([vault({"spells.md": SPELLS})])
+    (citation,) = kb.ask("Which list has Power Word Stun?").citations
+    assert (citation.quote, citation.heading) == ("- Power Word Stun", "Spells > Bard Spells")
+
+
+def test_a_model_is_told_the_heading_over_a_passage_and_cites_that_of_the_quote(
+    kb: KnowledgeBase,
+    vault: Vault,
+    scripted: Scripted,  # noqa: F811
+) -> None:
+    kb.add([vault({"spells.md": SPELLS})])
+    model = scripted(lambda prompt, system: "Power Word Stun is on a list [1].")
+    with Ledger.open(kb.path) as ledger:
+        answer = kb.ask("Which list has Power Word Stun?", caller=Caller("scripted", ledger))
+    assert [citation.heading for citation in answer.citations] == ["Spells > Bard Spells"]
+    (call,) = model.calls
+    first = call.prompt[: call.prompt.index("# Spells")]
+    assert "Spells" in first and "Cleric" not in first

@@ -51,7 +51,7 @@ class Source:
     document: int
     uri: str
     title: str
-    heading: str
+    heading: str  # the headings over what is shown
     line: int  # of the first line of the chunk
     text: str  # of the chunk
     start: int  # of what is shown of it

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..failures import ModelError, Stopped
 from ..ledger import BudgetExceeded
+from ..store.headings import Outline, outlines
 from .cells import with_cells
 from .citations import Source, Support, Verifier
 from .evidence import Found, context_of, evidence, late_documents, refuse_stale
@@ -67,6 +68,7 @@ def speak(
     """
     context, joined = context_of(connection, found, k, budget)
     sources, facts = gather(connection, context, joined)
+    outline = outlines(connection, [source.chunk for source in sources])
     late = late_documents(connection, {source.document for source in sources})
     if strict:
         refuse_stale((source.uri, late.get(source.document)) for source in sources)
@@ -87,7 +89,8 @@ def speak(
     answer = replace(shown, model=caller.model_id, verdict=said.verdict, missing=said.missing)
     if said.verdict == "abstained":
         return Spoken(replace(answer, hint=f"{said.why} {NEAREST}"), trace | _told(reply, said), context.unshown)
-    citations = with_cells(connection, _citations(said, {source.number: source for source in sources}, late))
+    cited = _citations(said, {source.number: source for source in sources}, outline, late)
+    citations = with_cells(connection, cited)
     text = "".join(sentence.before + sentence.text for sentence in said.sentences)
     answer = replace(answer, answer=text, sentences=said.sentences, citations=citations, facts=facts)
     return Spoken(replace(answer, cut=context.cut, hint=""), trace | _told(reply, said), context.unshown)
@@ -108,7 +111,9 @@ def _stands_in(connection: sqlite3.Connection) -> Callable[[Support], bool]:
     return stands
 
 
-def _citations(said: Said, sources: Mapping[int, Source], late: Mapping[int, str]) -> list[Citation]:
+def _citations(
+    said: Said, sources: Mapping[int, Source], outline: Mapping[int, Outline], late: Mapping[int, str]
+) -> list[Citation]:
     """What is cited, by number; of several sentences of one passage the one that says most."""
     best: dict[int, Support] = {}
     for sentence in said.sentences:
@@ -116,17 +121,20 @@ def _citations(said: Said, sources: Mapping[int, Source], late: Mapping[int, str
             known = best.get(support.number)
             if known is None or support.score > known.score:
                 best[support.number] = support
-    return [_citation(best[n], sources[n], late.get(sources[n].document)) for n in sorted(best)]
+    return [
+        _citation(best[n], sources[n], outline[best[n].chunk].path(best[n].start), late.get(sources[n].document))
+        for n in sorted(best)
+    ]
 
 
-def _citation(support: Support, source: Source, stale: str | None) -> Citation:
+def _citation(support: Support, source: Source, heading: str, stale: str | None) -> Citation:
     return Citation(
         number=support.number,
         chunk=support.chunk,
         document=source.document,
         uri=source.uri,
         title=source.title,
-        heading=source.heading,
+        heading=heading,
         line=support.line,
         start=support.start,
         end=support.end,
