@@ -277,6 +277,41 @@ def test_what_is_merged_counts_as_what_it_is_merged_into(kb: KnowledgeBase, vaul
         ]
 
 
+@pytest.mark.parametrize("vectors", [False, True])
+@pytest.mark.parametrize(
+    ("mention", "other"),
+    [
+        ("Apollo 11", "Apollo 12"),
+        ("Elizabeth I", "Elizabeth II"),
+        ("ludwig_iii_of_bavaria", "ludwig_ii_of_bavaria"),
+        ("Ludwig III of Bavaria", "ludwig_ii_of_bavaria"),
+        ("louis xv", "Louis XIV"),
+        ("Toy Story 4", "Toy Story"),
+        ("Toy Story 4", "Toy Story 2"),
+        ("South Mill", "North Mill"),
+        ("Henry VII", "Henry VIII"),
+        ("World War 1", "World War II"),
+    ],
+)
+def test_what_tells_names_apart_does_so_by_every_method(mention: str, other: str, vectors: bool) -> None:
+    with KnowledgeBase.in_memory() as kb:
+        kb.add_text(f"[[{other}]] stands here.".encode(), "note")
+        kb.embed()
+        assert kb.link([mention], vectors=vectors).flat() == []
+        assert [(c.name, c.score) for c in kb.link([other], vectors=vectors).flat()] == [(other, 1.0)]
+
+
+@pytest.mark.parametrize(
+    ("mention", "other"),
+    [("World War 2", "World War II"), ("Elizabeth", "Elizabeth II"), ("Ana V. Ruiz", "Ana Ruiz"),
+     ("henry_viii", "Henry VIII"), ("2nd World War", "Second World War"), ("Windws 95", "Windows 95")],
+)  # fmt: skip
+def test_the_same_number_tells_nothing_apart(mention: str, other: str) -> None:
+    with KnowledgeBase.in_memory() as kb:
+        kb.add_text(f"[[{other}]] stands here.".encode(), "note")
+        assert [c.name for c in kb.link([mention], vectors=False).flat()] == [other]
+
+
 # -- vectors and plugins -----------------------------------------------------------------------
 
 

@@ -13,7 +13,7 @@ from functools import cached_property
 
 from ..text.normalise import clean_name
 
-__all__ = ["Form", "form", "plain_letters", "singular"]
+__all__ = ["Form", "form", "number_words", "plain_letters", "singular"]
 
 _APOSTROPHE = re.compile("['’‘ʼʾʿ`´]")
 _WORD = re.compile(r"[^\W_]+[+#]*")
@@ -139,6 +139,27 @@ def _word(place: re.Match[str]) -> str:
     if folded[0].isdigit() and (match := _ORDINAL.fullmatch(folded)):
         return match[1]
     return _NUMBERS.get(folded, folded)
+
+
+def number_words(name: Form, perhaps: bool = False) -> frozenset[str]:
+    """The words of a name that are written as numbers; of Roman ones, also small, those that cannot be an initial.
+
+    With ``perhaps`` also those that may be another word: an initial, or the first, as in *Xi Jinping*.
+
+    >>> sorted(number_words(form("Apollo 11"))), sorted(number_words(form("ludwig_iii_of_bavaria")))
+    (['11'], ['3'])
+    >>> sorted(number_words(form("Elizabeth I"))), sorted(number_words(form("Ana V. Ruiz")))
+    (['1'], [])
+    """
+    found = set()
+    for place, word in enumerate(name.spoken):
+        large = word.upper()
+        last = name.spoken[place + 1 : place + 2] in ((), ("of",))
+        if number := _DIGITS.fullmatch(word) or _ORDINAL.fullmatch(word.lower()):
+            found.add(number[number.lastindex or 0].lstrip("0") or "0")
+        elif _ROMAN.fullmatch(large) and (perhaps or (place and (len(word) > 1 or last))):
+            found.add(str(_roman(large)))
+    return frozenset(found)
 
 
 def _roman(word: str) -> int:

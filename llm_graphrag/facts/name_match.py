@@ -12,10 +12,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from .likeness import likeness
-from .name_forms import Form, form
+from .name_forms import Form, form, number_words
 from .name_grams import folded, grams
 
-__all__ = ["ACRONYM", "EDIT", "INITIALS", "TRIGRAM", "Match", "Mentioned", "distance"]
+__all__ = [
+    "ACRONYM", "EDIT", "INITIALS", "TOLD_APART", "TRIGRAM", "Match", "Mentioned", "distance", "lacks_number",
+    "told_apart",
+]  # fmt: skip
 
 ACRONYM, INITIALS, TRIGRAM, EDIT = "acronym", "initials", "trigram", "edit"
 
@@ -121,12 +124,12 @@ class Mentioned:
         if self._form is None:
             self._form = form(self.text)
         theirs = form(name)
+        if told_apart(self._form, theirs) or lacks_number(self._form, theirs):
+            return Match(place, min(score, TOLD_APART), method)
         kind = likeness(self._form, theirs, (type_,) if type_ else ())
         if kind is not None and kind.kind in KINDS:
             best, by = KINDS[kind.kind]
             return Match(place, max(best, score), by)
-        if _told_apart(self._form, theirs):
-            score = min(score, TOLD_APART)
         return Match(place, score, method)
 
 
@@ -138,10 +141,24 @@ def _between(alike: float) -> float:
     return LETTERS[-1][1]
 
 
-def _told_apart(one: Form, other: Form) -> bool:
-    """Whether each has a number or a telling word that the other has not; if only one has, it may be misspelled."""
-    first, second = {*one.numbers, *one.telling}, {*other.numbers, *other.telling}
+def told_apart(one: Form, other: Form) -> bool:
+    """Whether each has a number or a telling word that the other has not; if only one has, it may be misspelled.
+
+    >>> told_apart(form("Apollo 11"), form("Apollo 12")), told_apart(form("ludwig_ii"), form("Ludwig III"))
+    (True, True)
+    >>> told_apart(form("World War 2"), form("World War II")), told_apart(form("Apollo"), form("Apollo 12"))
+    (False, False)
+    """
+    first, second = ({*name.numbers, *number_words(name), *name.telling} for name in (one, other))
     return bool(first - second and second - first)
+
+
+def lacks_number(mention: Form, name: Form) -> bool:
+    """Whether a mention has a number that a name has not: *Toy Story 4* is not *Toy Story*.
+
+    A name that has one more than its mention may be meant all the same: *Elizabeth* for *Elizabeth II*.
+    """
+    return not number_words(mention) <= {*number_words(name, perhaps=True), *name.numbers}
 
 
 class _Letters:

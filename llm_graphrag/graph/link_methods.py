@@ -14,8 +14,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice, repeat
 
+from ..facts.name_forms import form
 from ..facts.name_grams import MOST_INITIALS, folded, initials
-from ..facts.name_match import ACRONYM, KINDS, Match, Mentioned
+from ..facts.name_match import ACRONYM, KINDS, TOLD_APART, Match, Mentioned, lacks_number, told_apart
 from ..store import name_signatures
 from ..text.normalise import name_key
 from .candidates import Candidate, Scope
@@ -64,7 +65,7 @@ SPELLED = """
     CROSS JOIN kg_entities r ON r.id = coalesce(e.merged_into, e.id)
 """
 ROOTS = """
-    SELECT r.id, r.type FROM json_each(:ids) f CROSS JOIN kg_entities e ON e.id = f.value
+    SELECT r.id, r.type, e.name FROM json_each(:ids) f CROSS JOIN kg_entities e ON e.id = f.value
     CROSS JOIN kg_entities r ON r.id = coalesce(e.merged_into, e.id)
 """
 OF_TYPES = """
@@ -118,7 +119,7 @@ class Methods:
     def nearest(self, text: str) -> tuple[Candidate, ...]:
         """The best candidates by meaning alone."""
         self.rated = {text: {}}
-        self._by_vectors([text])
+        self._by_vectors([text], whole=True)
         return self._best()[text]
 
     def _rate(self, text: str, entity: int, score: float, method: str) -> None:
@@ -151,8 +152,8 @@ class Methods:
         keys: dict[str, dict[str, float]] = {}  # key → mention → most that it can score
         for text in self.rated:
             keys.setdefault(name_key(text), {})[text] = 1.0
-            for form in _both_forms(text[:MAX_LETTERS]) if "(" in text else ():
-                keys.setdefault(name_key(form), {}).setdefault(text, ABBREVIATION)
+            for part in _both_forms(text[:MAX_LETTERS]) if "(" in text else ():
+                keys.setdefault(name_key(part), {}).setdefault(text, ABBREVIATION)
         keys.pop("", None)
         for key, rank, entity, type_ in self._rows(BY_KEY, {"keys": json.dumps(list(keys))}):
             if self.scope.admits(entity, type_):
@@ -236,15 +237,15 @@ class Methods:
             taken = 0
             for place, found in enumerate(linker(self.connection, text) or ()):
                 entity, score = _of_plugin(name, text, found)
-                for root, type_ in self._rows(ROOTS, {"ids": json.dumps([entity])}):
+                for root, type_, _ in self._rows(ROOTS, {"ids": json.dumps([entity])}):
                     if self.scope.admits(root, type_):
                         self._rate(text, root, score, name)
                         taken += 1
                 if taken >= self.wanted.k or place + 1 >= PLUGIN:
                     break
 
-    def _by_vectors(self, texts: Sequence[str]) -> None:
-        """What is near in meaning, where vectors cost nothing to ask."""
+    def _by_vectors(self, texts: Sequence[str], whole: bool = False) -> None:
+        """What is near in meaning, where vectors cost nothing to ask; a ``whole`` text has numbers of its own."""
         from ..index.encoders import is_bundled
         from ..index.vectors import encode, open_vectors
 
@@ -257,9 +258,13 @@ class Methods:
         within = self._ids() if self.scope.narrow else None
         for text, vector in zip(texts, encoded, strict=True):
             near = dict(vectors.similar(vector, 4 * self.wanted.k, within)) if vector.any() else {}
+            said = form(text[:MAX_LETTERS])
             for entity, cosine in near.items():
                 score = meant(cosine)
-                for root, type_ in self._rows(ROOTS, {"ids": json.dumps([entity])}):
+                for root, type_, name in self._rows(ROOTS, {"ids": json.dumps([entity])}):
+                    other = form(name)
+                    if told_apart(said, other) or (not whole and lacks_number(said, other)):
+                        score = min(score, TOLD_APART)
                     if self.scope.admits(root, type_):
                         self._rate(text, root, score, VECTOR)
 
