@@ -8,6 +8,7 @@ from bisect import bisect_right
 from dataclasses import dataclass
 from typing import Any
 
+from llm_graphrag.store.headings import outlines
 from llm_graphrag.text.normalise import name_key
 
 from .queries import entity_by_id, entity_ref
@@ -113,7 +114,7 @@ def document(connection: sqlite3.Connection, uri: str | None = None, number: int
 
 
 _CHUNKS = """
-  SELECT id, seq, start, end, line, heading, text FROM kg_chunks
+  SELECT id, seq, start, end, line, text FROM kg_chunks
   WHERE document = :document AND seq >= :first AND seq < :beyond ORDER BY seq"""
 _STATEMENTS = """
   SELECT v.*, h.id AS h_id, h.name AS h_name, h.type AS h_type,
@@ -133,14 +134,17 @@ def passages(connection: sqlite3.Connection, document: int, page: int) -> list[P
     """The chunks of one page of a document's text."""
     first = (page - 1) * CHUNKS_PER_PAGE
     args = {"document": document, "first": first, "beyond": first + CHUNKS_PER_PAGE}
+    rows = connection.execute(_CHUNKS, args).fetchall()
+    outline = outlines(connection, [row["id"] for row in rows])
     found = []
-    for row in connection.execute(_CHUNKS, args).fetchall():
+    for row in rows:
         chunk = {"chunk": row["id"]}
         statements = connection.execute(_STATEMENTS, {**chunk, "limit": EVIDENCE_PER_CHUNK})
         namings = connection.execute(_NAMINGS, {**chunk, "limit": MENTIONS_PER_CHUNK})
         found.append(
             Passage(
-                **{key: row[key] for key in ("id", "seq", "start", "end", "line", "heading", "text")},
+                **{key: row[key] for key in ("id", "seq", "start", "end", "line", "text")},
+                heading=outline[row["id"]].path(0),
                 statements=tuple(_statement(statement) for statement in statements),
                 namings=tuple(Naming(naming["start"], naming["end"], entity_ref(naming)) for naming in namings),
             )

@@ -10,6 +10,8 @@ from __future__ import annotations
 import sqlite3
 from typing import Any
 
+from llm_graphrag.store.headings import outlines
+
 from .queries import entity_ref, has_table
 from .records import DocumentRef, Duplicate, EntityRef, Fact, Group, Quote, Snippet
 
@@ -131,13 +133,13 @@ def _facts(connection: sqlite3.Connection, rows: list[sqlite3.Row], direction: s
 
 
 _QUOTES_OF_TRIPLE = """
-  SELECT v.id, v.quote, v.start, v.origin, v.confidence, v.chunk, c.seq, c.heading, d.id AS document, d.uri, d.title,
+  SELECT v.id, v.quote, v.start, v.origin, v.confidence, v.chunk, c.seq, d.id AS document, d.uri, d.title,
          c.line + length(substr(c.text, 1, v.start)) - length(replace(substr(c.text, 1, v.start), char(10), '')) AS line
   FROM (SELECT * FROM kg_evidence WHERE triple = :fact LIMIT 200) v
   JOIN kg_chunks c ON c.id = v.chunk JOIN kg_documents d ON d.id = c.document
   ORDER BY v.confidence DESC, v.id LIMIT :limit"""
 _QUOTES_OF_ATTRIBUTE = """
-  SELECT v.id, v.quote, v.start, v.origin, v.confidence, v.chunk, c.seq, c.heading, d.id AS document, d.uri, d.title,
+  SELECT v.id, v.quote, v.start, v.origin, v.confidence, v.chunk, c.seq, d.id AS document, d.uri, d.title,
          c.line + length(substr(c.text, 1, v.start)) - length(replace(substr(c.text, 1, v.start), char(10), '')) AS line
   FROM (SELECT * FROM kg_evidence WHERE attribute = :fact LIMIT 200) v
   JOIN kg_chunks c ON c.id = v.chunk JOIN kg_documents d ON d.id = c.document
@@ -147,6 +149,8 @@ _QUOTES_OF_ATTRIBUTE = """
 def quotes(connection: sqlite3.Connection, fact: int, attribute: bool, limit: int = QUOTES) -> tuple[Quote, ...]:
     """The surest quotes of a fact."""
     sql = _QUOTES_OF_ATTRIBUTE if attribute else _QUOTES_OF_TRIPLE
+    rows = connection.execute(sql, {"fact": fact, "limit": limit}).fetchall()
+    outline = outlines(connection, [row["chunk"] for row in rows])
     return tuple(
         Quote(
             evidence=row["id"],
@@ -155,18 +159,18 @@ def quotes(connection: sqlite3.Connection, fact: int, attribute: bool, limit: in
             chunk=row["chunk"],
             seq=row["seq"],
             line=row["line"],
-            heading=row["heading"],
+            heading=outline[row["chunk"]].path(row["start"]),
             origin=row["origin"],
             confidence=row["confidence"],
         )
-        for row in connection.execute(sql, {"fact": fact, "limit": limit})
+        for row in rows
     )
 
 
 _ALIASES = "SELECT name, kind FROM kg_aliases WHERE entity = :entity AND name <> :name ORDER BY id LIMIT 60"
 _TYPE = "SELECT description FROM kg_types WHERE kind = 'entity_type' AND name = :type"
 _MENTIONS = """
-  SELECT m.chunk, m.start, m.end, c.seq, c.line, c.heading, c.text, d.id AS document, d.uri, d.title
+  SELECT m.chunk, m.start, m.end, c.seq, c.line, c.text, d.id AS document, d.uri, d.title
   FROM (SELECT chunk, min(start) AS start, end FROM kg_mentions
         WHERE entity = :entity AND chunk > :after GROUP BY chunk ORDER BY chunk LIMIT :limit) m
   JOIN kg_chunks c ON c.id = m.chunk JOIN kg_documents d ON d.id = c.document ORDER BY m.chunk"""
@@ -200,12 +204,13 @@ def type_description(connection: sqlite3.Connection, type_: str) -> str:
 def mentions(connection: sqlite3.Connection, entity: int, after: int = 0) -> tuple[list[Snippet], int | None]:
     """Passages that name the entity, in order, and where the next ones start (None: these were all)."""
     rows = connection.execute(_MENTIONS, {"entity": entity, "after": after, "limit": MENTIONS + 1}).fetchall()
+    outline = outlines(connection, [row["chunk"] for row in rows])
     snippets = [
         Snippet(
             chunk=row["chunk"],
             seq=row["seq"],
             line=row["line"] + row["text"].count("\n", 0, row["start"]),
-            heading=row["heading"],
+            heading=outline[row["chunk"]].path(row["start"]),
             document=DocumentRef(row["document"], row["uri"], row["title"]),
             parts=excerpt(row["text"], row["start"], row["end"]),
         )

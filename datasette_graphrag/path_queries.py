@@ -14,6 +14,7 @@ from llm_graphrag.graph import metapath as graph_metapath
 from llm_graphrag.graph import paths as graph_paths
 from llm_graphrag.graph import together as graph_together
 from llm_graphrag.routes.snippets import piece_naming
+from llm_graphrag.store.headings import outlines
 
 from . import entity_queries
 from .path_records import Also, Hop, Reached, Route, Start
@@ -124,7 +125,7 @@ def starts(connection: sqlite3.Connection, source: int, href: Callable[[str], st
 
 
 _QUOTE = """
-  SELECT v.id, v.quote, v.origin, v.confidence, v.chunk, c.seq, c.heading, d.id AS document, d.uri, d.title
+  SELECT v.id, v.quote, v.origin, v.confidence, v.chunk, c.seq, d.id AS document, d.uri, d.title
   FROM kg_evidence v CROSS JOIN kg_chunks c ON c.id = v.chunk CROSS JOIN kg_documents d ON d.id = c.document
   WHERE v.triple = :triple AND v.chunk = :chunk AND v.quote = :quote
   ORDER BY v.confidence DESC, v.start, v.id LIMIT 1"""
@@ -141,14 +142,14 @@ def _quote(connection: sqlite3.Connection, triple: int, evidence: graph_paths.Ev
         chunk=row["chunk"],
         seq=row["seq"],
         line=evidence.line,
-        heading=row["heading"],
+        heading=_heading(connection, evidence),
         origin=row["origin"],
         confidence=row["confidence"],
     )
 
 
 _PASSAGE = """
-  SELECT c.seq, c.heading, d.id AS document, d.uri, d.title
+  SELECT c.seq, d.id AS document, d.uri, d.title
   FROM kg_chunks c CROSS JOIN kg_documents d ON d.id = c.document WHERE c.id = :chunk"""
 
 
@@ -157,4 +158,8 @@ def _named(connection: sqlite3.Connection, evidence: graph_paths.Evidence, ends:
     row = connection.execute(_PASSAGE, {"chunk": evidence.chunk}).fetchone()
     document = DocumentRef(row["document"], row["uri"], row["title"])
     parts = ((piece_naming(evidence.quote, ends, QUOTE), False),)
-    return Snippet(evidence.chunk, row["seq"], evidence.line, row["heading"], document, parts)
+    return Snippet(evidence.chunk, row["seq"], evidence.line, _heading(connection, evidence), document, parts)
+
+
+def _heading(connection: sqlite3.Connection, evidence: graph_paths.Evidence) -> str:
+    return outlines(connection, [evidence.chunk])[evidence.chunk].path(evidence.start)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import random
 import sqlite3
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from conftest import Vault
+from datasette_helpers import serve, shut
 from scripted_model import (
     ScriptedModel,
     llm_user,  # noqa: F401 - a fixture
@@ -17,6 +19,8 @@ from scripted_model import (
 from llm_graphrag.knowledge_base import KnowledgeBase
 from llm_graphrag.ledger import Ledger
 from llm_graphrag.models import Caller
+from llm_graphrag.review import merges
+from llm_graphrag.review.merge_details import detail
 from llm_graphrag.routes.search import search
 from llm_graphrag.store import headings
 from llm_graphrag.store.headings import Outline, outlines
@@ -148,3 +152,57 @@ def test_a_model_is_told_the_heading_over_a_passage_and_cites_that_of_the_quote(
     (call,) = model.calls
     first = call.prompt[: call.prompt.index("# Spells")]
     assert "Spells" in first and "Cleric" not in first
+
+
+ZOO = """# Zoo
+
+## Lions
+
+[[Simba]] roars at [[Pingu]].
+
+Leo Smith fears Keeper Brown.
+
+## Penguins
+
+[[Pingu]] swims with [[Mumble]], and [[Mumble]] swims, and so do all of the others that live here.
+"""
+
+
+@pytest.mark.datasette
+@pytest.mark.asyncio
+async def test_pages_show_the_heading_of_the_line(kb: KnowledgeBase, vault: Vault) -> None:
+    kb.add([vault({"zoo.md": ZOO})])
+    assert [row[0] for row in kb.connection.execute("SELECT heading FROM kg_chunks")] == ["Zoo > Penguins"]
+    site = await serve(kb.path)
+
+    async def page(address: str) -> Any:
+        response = await site.client.get(f"/{kb.path.stem}/-/graph/{address}")
+        assert response.status_code == 200, response.text
+        return response.json()
+
+    try:
+        (simba,) = (await page("entity/Simba.json"))["mentions"]
+        assert (simba["heading"], simba["line"]) == ("Zoo > Lions", 5)
+        (mumble,) = (await page("entity/Mumble.json"))["mentions"]
+        assert (mumble["heading"], mumble["line"]) == ("Zoo > Penguins", 11)
+        (group,) = (await page("entity/zoo.json"))["outgoing"]
+        quotes = {fact["other"]["name"]: fact["quotes"][0]["heading"] for fact in group["facts"]}
+        assert quotes == {"Simba": "Zoo > Lions", "Pingu": "Zoo > Lions", "Mumble": "Zoo > Penguins"}
+        (path,) = (await page("path.json?from=zoo&to=Simba"))["paths"]
+        assert path["hops"][0]["quote"]["heading"] == "Zoo > Lions"
+        (path, *_) = (await page("path.json?from=Leo+Smith&to=Keeper+Brown&mentions=1"))["paths"]
+        assert path["hops"][0]["named"]["heading"] == "Zoo > Lions"
+        (passage,) = (await page("document/vault~2Fzoo~2Emd.json"))["passages"]
+        assert passage["heading"] == "Zoo"
+    finally:
+        shut(site)
+
+
+def test_who_decides_on_a_merge_sees_the_heading_of_the_sentence(kb: KnowledgeBase, vault: Vault) -> None:
+    kb.add([vault({"zoo.md": ZOO})])
+    done = merges.merge(kb.connection, kb.settings, "Simba", "Mumble", actor="me")
+    found = detail(kb.connection, done.merge)
+    assert [[p.heading for p in side.passages] for side in (found.kept, found.merged)] == [
+        ["Zoo > Lions"],
+        ["Zoo > Penguins"],
+    ]

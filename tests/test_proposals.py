@@ -210,6 +210,7 @@ def test_what_is_asked_for_is_kept_with_its_sentence(kb: KnowledgeBase, asked: S
     assert (second.uri, second.line, second.before, second.quote, second.after) == (
         "vault/b.md", 3, "", "Otto mentors! Pia.", "",
     )  # fmt: skip
+    assert (first.heading, second.heading) == ("", "Day")
     assert (second.confidence, second.instead_of, second.private) == (0.9, None, False)
     assert model_facts(kb) == KNOWN
 

@@ -72,6 +72,7 @@ class Evidence:
     chunk: int
     document: int
     origin: str
+    start: int  # in code points of the chunk
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +110,7 @@ def evidence_of(
         "documents": None if documents is None else json.dumps(sorted(documents)),
     }
     return {
-        triple: Evidence(quote, uri, line + text.count("\n", 0, start), chunk, document, origin)
+        triple: Evidence(quote, uri, line + text.count("\n", 0, start), chunk, document, origin, start)
         for triple, quote, uri, line, text, start, chunk, document, origin in connection.execute(EVIDENCE, values)
     }
 

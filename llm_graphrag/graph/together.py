@@ -196,7 +196,7 @@ class _Passages:
         best = min((self._read[chunk] for chunk in shared), key=lambda p: (sum(len(s[2]) for s in p.sentences), p.id))
         start, end = best.with_(a)[b]
         line = best.line + best.text.count("\n", 0, start)
-        evidence = Evidence(best.text[start:end], best.uri, line, best.id, best.document, NAMED_WITH)
+        evidence = Evidence(best.text[start:end], best.uri, line, best.id, best.document, NAMED_WITH, start)
         return Hop(Joined(0, NAMED_WITH, True, len(shared)), evidence)
 
 

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ..store import decisions, merges
+from ..store.headings import outlines
 from ..store.merges import STATUSES
 from ..text.sentences import sentence_around, sentence_spans
 from .merge_rows import KIND
@@ -172,7 +173,7 @@ WITH_IT = """
     ON o.id <> e.id AND coalesce(o.merged_into, o.id) = coalesce(e.merged_into, e.id)
   WHERE e.id = :entity ORDER BY o.name"""
 NAMED = """
-  SELECT p.start, p.end, c.id AS chunk, c.text, c.heading, c.line, d.id AS document, d.uri, d.title, d.private
+  SELECT p.start, p.end, c.id AS chunk, c.text, c.line, d.id AS document, d.uri, d.title, d.private
   FROM (SELECT chunk, start, end FROM (
           SELECT chunk, start, end, row_number() OVER (PARTITION BY chunk ORDER BY rank, start, end) AS place FROM (
             SELECT chunk, start, end, 0 AS rank FROM kg_evidence
@@ -216,10 +217,12 @@ def _side(connection: sqlite3.Connection, entity: int | None, key: str, name: st
 
 def _passages(connection: sqlite3.Connection, entity: int | None) -> Iterable[Passage]:
     """The first sentences that name an entity, of many notes rather than of one."""
-    for row in connection.execute(NAMED, {"entity": entity, "limit": PASSAGES}):
+    rows = connection.execute(NAMED, {"entity": entity, "limit": PASSAGES}).fetchall()
+    outline = outlines(connection, {row["chunk"] for row in rows})
+    for row in rows:
         text, start, end = row["text"], row["start"], row["end"]
         first, last = sentence_around(text, sentence_spans(text), start, end)
         yield Passage(
-            row["uri"], row["title"], row["heading"], row["line"] + text.count("\n", 0, start), text[first:start],
-            text[start:end], text[end:last], bool(row["private"]), row["document"], row["chunk"],
+            row["uri"], row["title"], outline[row["chunk"]].path(start), row["line"] + text.count("\n", 0, start),
+            text[first:start], text[start:end], text[end:last], bool(row["private"]), row["document"], row["chunk"],
         )  # fmt: skip

@@ -164,7 +164,7 @@ class _Trace:
         values = {"heads": json.dumps(self._called(head)), "relation": relation, "tail": tail}
         for row in self._connection.execute(VALUED, {**values, "documents": self._scope}):
             quote, uri, line, text, start, chunk, document, origin = row
-            evidence = Evidence(quote, uri, line + text.count("\n", 0, start), chunk, document, origin)
+            evidence = Evidence(quote, uri, line + text.count("\n", 0, start), chunk, document, origin, start)
             yield chunk, Fact(fact_text(head, relation, [tail]), score, (), (evidence,))
 
     def _joining(self, entity: int) -> list[int]:

@@ -241,7 +241,7 @@ def numbers(connection: sqlite3.Connection) -> dict[str, int]:
 
 
 EVIDENCE = """
-  SELECT v.quote, v.confidence, v.instead_of, v.start, v.end, v.chunk, c.text, c.heading, c.line, c.document,
+  SELECT v.quote, v.confidence, v.instead_of, v.start, v.end, v.chunk, c.text, c.line, c.document,
     d.uri, d.title, d.private
   FROM (SELECT v.*, row_number() OVER (PARTITION BY c.document ORDER BY c.seq, v.start) AS nth
         FROM kg_proposal_evidence v JOIN kg_chunks c ON c.id = v.chunk WHERE v.proposal = ?
