@@ -21,6 +21,7 @@ FACTS_PER_GROUP = 6
 FACTS_PER_PAGE = 50
 QUOTES = 2
 MENTIONS = 8
+NAMED = 10_000  # mentions that are read to say where an entity is named
 CONTEXT = 90  # code points on either side of a name in a snippet
 
 _RELATIONS = {
@@ -177,9 +178,10 @@ _MENTIONS = """
 _ABOUT = "SELECT id, uri, title FROM kg_documents WHERE entity = :entity ORDER BY id LIMIT 30"
 _NAMED_IN = """
   SELECT d.id, d.uri, d.title, count(*) AS n
-  FROM (SELECT chunk FROM kg_mentions WHERE entity = :entity ORDER BY chunk LIMIT 2000) m
+  FROM (SELECT chunk FROM kg_mentions WHERE entity = :entity ORDER BY chunk LIMIT :limit) m
   JOIN kg_chunks c ON c.id = m.chunk JOIN kg_documents d ON d.id = c.document
   GROUP BY d.id ORDER BY n DESC, d.id LIMIT 12"""
+_MORE_MENTIONS = "SELECT 1 FROM kg_mentions WHERE entity = :entity LIMIT 1 OFFSET :limit"
 _HOMONYMS = """
   SELECT e.id, e.name, e.type,
          EXISTS (SELECT 1 FROM kg_entities x WHERE x.key = e.key AND x.id <> e.id) AS shared
@@ -240,10 +242,12 @@ def documents_about(connection: sqlite3.Connection, entity: int) -> list[Documen
     return [DocumentRef(row["id"], row["uri"], row["title"]) for row in connection.execute(_ABOUT, {"entity": entity})]
 
 
-def documents_naming(connection: sqlite3.Connection, entity: int) -> list[tuple[DocumentRef, int]]:
-    """Documents that name the entity most, with how often (among its first 2,000 mentions)."""
-    rows = connection.execute(_NAMED_IN, {"entity": entity})
-    return [(DocumentRef(row["id"], row["uri"], row["title"]), row["n"]) for row in rows]
+def documents_naming(connection: sqlite3.Connection, entity: int) -> tuple[list[tuple[DocumentRef, int]], bool]:
+    """Documents that name the entity most, with how often, and whether there are mentions beyond those read."""
+    rows = connection.execute(_NAMED_IN, {"entity": entity, "limit": NAMED})
+    named = [(DocumentRef(row["id"], row["uri"], row["title"]), row["n"]) for row in rows]
+    beyond = connection.execute(_MORE_MENTIONS, {"entity": entity, "limit": NAMED}).fetchone()
+    return named, beyond is not None
 
 
 def homonyms(connection: sqlite3.Connection, entity: int) -> list[EntityRef]:

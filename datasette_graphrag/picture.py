@@ -3,7 +3,8 @@
 Never more than ``MOST`` nodes; ``left_out`` says how many are not shown. Whatever is in a
 picture stands in the text of its page or one click from it, so nothing is lost without
 JavaScript. ``level`` is where a node stands on the way from one end to the other, so that
-paths can be drawn from left to right.
+paths can be drawn from left to right. A type has the same shape and colour in every picture of
+a file: they go by the order in which types came into it.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise, zip_longest
 
@@ -19,14 +20,15 @@ from markupsafe import Markup
 
 from .path_records import Route
 from .queries import entity_refs, has_table
-from .records import Counted, EntityRef, Group
+from .records import EntityRef, Group
 from .urls import Links
 
 MOST = 300
-KINDS = 8  # entries of a legend, each with a shape and a colour
+KINDS = 8  # entries of a legend
+SHAPES = 7  # and as many colours, so that 49 types have a sign of their own; one more is for all others
 OTHERS = "other types"
 AROUND = 70  # neighbours of one entity: what can still be told apart
-COUNTED = 1_000
+COUNTED = 1_000  # neighbours that are counted
 LOOKED_AT = 20_000  # facts read to find what joins the neighbours to one another
 
 
@@ -50,9 +52,19 @@ class Edge:
 
 
 @dataclass(frozen=True)
+class Kind:
+    """An entry of the legend: a type, or all others, how many nodes are of it, and what they look like."""
+
+    name: str
+    count: int
+    shape: int
+    colour: int
+
+
+@dataclass(frozen=True)
 class Picture:
     drawn: str  # paths, around
-    legend: tuple[Counted, ...]  # types of entities, the most frequent first, the last for all others
+    legend: tuple[Kind, ...]  # types of entities, the most frequent first, the last for all others
     nodes: tuple[Node, ...]
     edges: tuple[Edge, ...]
     left_out: int
@@ -68,7 +80,24 @@ class Picture:
         return Markup(text)
 
 
+_TYPES = """
+  WITH RECURSIVE step(type, n) AS (
+    SELECT min(type), 1 FROM kg_entities
+    UNION ALL
+    SELECT (SELECT min(type) FROM kg_entities WHERE type > step.type), n + 1
+    FROM step WHERE step.type IS NOT NULL AND n < :limit)
+  SELECT type FROM step WHERE type IS NOT NULL ORDER BY (SELECT min(id) FROM kg_entities e WHERE e.type = step.type)"""
+MOST_TYPES = 1_000
+
+
+def signs(connection: sqlite3.Connection) -> dict[str, tuple[int, int]]:
+    """Type -> shape and colour; a type that is not among them has the sign of all others."""
+    rows = connection.execute(_TYPES, {"limit": MOST_TYPES}).fetchmany(SHAPES * SHAPES)
+    return {row["type"]: (n % SHAPES, (n + n // SHAPES) % SHAPES) for n, row in enumerate(rows)}
+
+
 def _picture(
+    signs: Mapping[str, tuple[int, int]],
     drawn: str,
     places: Iterable[tuple[EntityRef, int]],
     ends: Collection[int],
@@ -79,17 +108,18 @@ def _picture(
     """The picture of entities, each with its level; the types that are rarest share one entry of the legend."""
     places = list(places)
     counted = Counter(ref.type for ref, _ in places)
-    types = sorted(counted, key=lambda type_: (-counted[type_], type_))
-    named = types if len(types) <= KINDS else types[: KINDS - 1]
-    legend = [Counted(type_, counted[type_]) for type_ in named]
+    types = sorted(counted, key=lambda type_: (type_ not in signs, -counted[type_], type_))
+    most = KINDS if len(types) <= KINDS and signs.keys() >= counted.keys() else KINDS - 1
+    named = [type_ for type_ in types[:most] if type_ in signs]
+    legend = [Kind(type_, counted[type_], *signs[type_]) for type_ in named]
     if len(types) > len(named):
-        legend.append(Counted(OTHERS, sum(counted[type_] for type_ in types[len(named) :])))
-    kind = {type_: min(place, KINDS - 1) for place, type_ in enumerate(types)}
+        legend.append(Kind(OTHERS, sum(counted[type_] for type_ in types[len(named) :]), SHAPES, SHAPES))
+    kind = {type_: min(place, len(named)) for place, type_ in enumerate(types)}
     nodes = tuple(Node(ref, level, ref.id in ends, kind[ref.type]) for ref, level in places)
     return Picture(drawn, tuple(legend), nodes, tuple(edges), left_out, more)
 
 
-def of_routes(routes: Sequence[Route], ends: Iterable[int]) -> Picture | None:
+def of_routes(routes: Sequence[Route], ends: Iterable[int], signs: Mapping[str, tuple[int, int]]) -> Picture | None:
     """The picture of some ways, best first; None if there is nothing to draw."""
     ends = {*ends}
     nodes: dict[int, tuple[EntityRef, int]] = {}
@@ -111,7 +141,7 @@ def of_routes(routes: Sequence[Route], ends: Iterable[int]) -> Picture | None:
                 edges[Edge(b.id, hop.relation, a.id)] = None
     if len(nodes) < 2:
         return None
-    return _picture("paths", nodes.values(), ends, edges, len(left_out - nodes.keys()))
+    return _picture(signs, "paths", nodes.values(), ends, edges, len(left_out - nodes.keys()))
 
 
 _NEAR = {
@@ -127,9 +157,9 @@ _NEAR_A_HUB = {
 }
 _COUNT = """
   SELECT count(*) FROM (
-    SELECT tail AS other FROM (SELECT tail FROM kg_triples WHERE head = :entity LIMIT :limit)
-    UNION SELECT head FROM (SELECT head FROM kg_triples WHERE tail = :entity LIMIT :limit))
-  WHERE other <> :entity"""
+    SELECT tail FROM (SELECT DISTINCT tail FROM kg_triples WHERE head = :entity AND tail <> :entity LIMIT :limit)
+    UNION
+    SELECT head FROM (SELECT DISTINCT head FROM kg_triples WHERE tail = :entity AND head <> :entity LIMIT :limit))"""
 _FACTS = """
   SELECT f.value AS id, n.n AS n FROM json_each(:shown) f
   CROSS JOIN kg_counts n ON n.kind = 'facts' AND n.item = f.value ORDER BY 2, 1"""
@@ -163,10 +193,10 @@ def around(connection: sqlite3.Connection, entity: EntityRef, groups: Sequence[G
         return None
     for edge in _between(connection, list(shown)):
         edges.setdefault(edge)
-    limit = COUNTED + 1
-    count = connection.execute(_COUNT, {"entity": entity.id, "limit": limit}).fetchone()[0]
+    count = connection.execute(_COUNT, {"entity": entity.id, "limit": COUNTED + 1}).fetchone()[0]
+    left_out = max(min(count, COUNTED) - len(shown), 0)
     places = [(ref, int(id_ != entity.id)) for id_, ref in refs.items()]
-    return _picture("around", places, [entity.id], edges, max(count - len(shown), 0), more=count >= COUNTED)
+    return _picture(signs(connection), "around", places, [entity.id], edges, left_out, more=count > COUNTED)
 
 
 def _between(connection: sqlite3.Connection, shown: list[int]) -> list[Edge]:

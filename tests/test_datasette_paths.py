@@ -22,7 +22,7 @@ from test_datasette_compat import rules
 from test_datasette_hostile import HOSTILE, Tags
 from test_datasette_names import ODD, World, world  # noqa: F401 - a fixture
 
-from datasette_graphrag import path_queries, picture
+from datasette_graphrag import entity_queries, path_queries, picture
 from datasette_graphrag.ends import address
 from datasette_graphrag.path_records import Also, Hop, Route
 from datasette_graphrag.queries import entities_called
@@ -477,26 +477,90 @@ def hop(relation: str = "r", forward: bool = True, also: tuple[Also, ...] = ()) 
 
 def test_a_picture_has_at_most_300_nodes_and_says_what_it_left_out() -> None:
     routes = [Route((ref(0), ref(2 * n + 2), ref(2 * n + 3), ref(1)), (hop(), hop(), hop())) for n in range(200)]
-    drawn = picture.of_routes(routes, [0, 1])
+    drawn = picture.of_routes(routes, [0, 1], {})
     assert drawn is not None
     assert len(drawn.nodes) == 300
     assert drawn.left_out == 102
     assert {node.level for node in drawn.nodes} == {0, 1, 2, 3}
     ids = {node.entity.id for node in drawn.nodes}
     assert all(edge.head in ids and edge.tail in ids for edge in drawn.edges)
-    assert picture.of_routes([Route((ref(0),), ())], [0]) is None
-    assert picture.of_routes([], [0]) is None
+    assert picture.of_routes([Route((ref(0),), ())], [0], {}) is None
+    assert picture.of_routes([], [0], {}) is None
 
 
 def test_the_rarest_types_share_an_entry_of_the_legend() -> None:
     nodes = tuple(ref(n, f"type {min(n, 10)}") for n in range(20))
-    drawn = picture.of_routes([Route(nodes, tuple(hop() for _ in range(19)))], [0])
+    signs = {f"type {n}": (n % 7, n // 7) for n in range(11)}
+    route = Route(nodes, tuple(hop() for _ in range(19)))
+    drawn = picture.of_routes([route], [0], signs)
     assert drawn is not None
     assert [(kind.name, kind.count) for kind in drawn.legend] == [
         ("type 10", 10), *((f"type {n}", 1) for n in range(6)), (picture.OTHERS, 4),
     ]  # fmt: skip
     assert {node.kind for node in drawn.nodes if node.entity.type in ("type 6", "type 9")} == {7}
     assert sum(kind.count for kind in drawn.legend) == 20
+    assert [(kind.shape, kind.colour) for kind in drawn.legend] == [
+        (3, 1), *((n, 0) for n in range(6)), (picture.SHAPES, picture.SHAPES),
+    ]  # fmt: skip
+    del signs["type 10"]  # as of the fiftieth type of a file
+    drawn = picture.of_routes([route], [0], signs)
+    assert drawn is not None
+    assert [(kind.name, kind.count) for kind in drawn.legend] == [
+        *((f"type {n}", 1) for n in range(7)), (picture.OTHERS, 13),
+    ]  # fmt: skip
+    assert {node.kind for node in drawn.nodes if node.entity.type == "type 10"} == {7}
+
+
+async def test_a_type_looks_the_same_in_every_picture(tmp_path: Path) -> None:
+    shelf = Shelf(tmp_path / "light.db")
+    types = [f"type {n:02}" for n in range(60)]
+    chunk = shelf.document("n.md", ["All of them."])[0]
+    centre = shelf.entity("centre", types[0])
+    for n, type_ in enumerate(types):
+        other = shelf.entity(f"n{n}", type_)
+        shelf.triple(centre, "has", other, chunk, "All")
+        if n % 3 == 0:
+            shelf.triple(other, "near", other - 1, chunk, "All")
+    site = await serve(shelf.close())
+    looks: dict[str, set[tuple[int, int]]] = {}
+    for n in range(60):
+        for page, args in (("/light/-/graph/entity/n" + str(n), {}), (PAGE, {"from": "centre", "to": f"n{n}", "k": 2})):
+            for kind in (await data(site, args, page=page))["picture"]["legend"]:
+                looks.setdefault(kind["name"], set()).add((kind["shape"], kind["colour"]))
+    assert all(len(look) == 1 for look in looks.values())
+    assert looks.pop(picture.OTHERS) == {(7, 7)}
+    assert sorted(looks) == types[:49]  # the others have one sign together
+    assert len({look for (look,) in looks.values()}) == 49
+    shut(site)
+
+
+async def test_neighbours_and_mentions_are_counted_as_far_as_it_says(tmp_path: Path, monkeypatch: Any) -> None:
+    shelf = Shelf(tmp_path / "light.db")
+    chunks = shelf.document("n.md", [f"Hub {n}. " for n in range(30)])
+    for name, others in (("hub", 1_200), ("full", 1_000), ("twice", 700), ("self", 3)):
+        entity = shelf.entity(name)
+        for n in range(others):
+            other = shelf.entity(f"{name} {n}")
+            for relation in ("a", "b"):
+                shelf._insert("kg_triples", head=entity, relation=relation, tail=other, evidence=1)
+        shelf._insert("kg_triples", head=entity, relation="is", tail=entity, evidence=1)
+    for chunk in chunks:
+        shelf._insert("kg_mentions", chunk=chunk, entity=1, key="hub", start=0, end=3, origin="user")
+    site = await serve(shelf.close())
+
+    async def said(name: str) -> str:
+        text = await html(site, page=f"/light/-/graph/entity/{name}")
+        (said,) = re.findall(r'<p class="soft">([^<]*neighbours[^<]*)</p>', text)
+        return said.split(";")[0]
+
+    assert await said("hub") == "70 of more than 1,000 neighbours"
+    assert await said("full") == "70 of 1,000 neighbours"
+    assert await said("twice") == "70 of 700 neighbours"
+    assert await said("self") == "3 neighbours."
+    for read, shown in ((31, "30"), (30, "30"), (20, "20+")):
+        monkeypatch.setattr(entity_queries, "NAMED", read)
+        assert f'title="mentions">{shown}</span>' in await html(site, page="/light/-/graph/entity/hub")
+    shut(site)
 
 
 async def test_the_data_of_a_picture_cannot_leave_its_script(tmp_path: Path) -> None:
@@ -716,7 +780,7 @@ async def test_hubs_of_100_000_facts_answer_within_a_second(tmp_path: Path) -> N
     assert len(drawn["nodes"]) == picture.AROUND + 1
     assert drawn["more"] is True
     text = (await site.client.get("/light/-/graph/entity/One")).text
-    assert "70 of more than 1,0" in text
+    assert "70 of more than 1,000 neighbours" in text
     assert "24 of " in await html(site, "from=Alpha&metapath=knows%2F%2A")
     assert "Not everything was looked at" in await html(site, "from=Alpha&to=Omega")
     shut(site)

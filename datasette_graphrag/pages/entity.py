@@ -36,6 +36,7 @@ class EntityPage:
     more_mentions: int | None
     about: list[DocumentRef]
     named_in: list[tuple[DocumentRef, int]]
+    named_more: bool  # it is named still more often
     homonyms: list[EntityRef]
     paths_url: str
     picture: Picture | None
@@ -91,6 +92,7 @@ def build(connection: sqlite3.Connection, visit: Visit) -> Any:
         return _mentions_page(connection, visit, found)
     snippets, more = entity_queries.mentions(connection, found.id)
     outgoing, incoming = (entity_queries.groups(connection, found.id, direction) for direction in ("out", "in"))
+    named_in, named_more = entity_queries.documents_naming(connection, found.id)
     return EntityPage(
         title=found.name,
         json_url=visit.links.entity(found, json=True),
@@ -103,7 +105,8 @@ def build(connection: sqlite3.Connection, visit: Visit) -> Any:
         mentions=snippets,
         more_mentions=more,
         about=entity_queries.documents_about(connection, found.id),
-        named_in=entity_queries.documents_naming(connection, found.id),
+        named_in=named_in,
+        named_more=named_more,
         homonyms=entity_queries.homonyms(connection, found.id),
         paths_url=visit.links.paths(address(connection, "from", found)),
         picture=around(connection, found, [*outgoing, *incoming]),

@@ -11,7 +11,7 @@ from ..ends import MOST_HOPS, Asked, asked
 from ..page import MovedError, Problem, Visit, arrive, redirect, remember, respond, run
 from ..path_queries import WALKS_TRIED, Found
 from ..path_records import End, Reached, Route, Start
-from ..picture import Picture, of_routes
+from ..picture import Picture, of_routes, signs
 from ..queries import UnusableError, has_table
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ def build(connection: sqlite3.Connection, visit: Visit) -> PathPage:
         walk_count=found.walks,
         paths=found.routes,
         truncated=found.truncated,
-        picture=of_routes(found.routes, [end.entity.id for end in question.ends if end.entity]),
+        picture=of_routes(found.routes, [end.entity.id for end in question.ends if end.entity], signs(connection)),
     )
 
 

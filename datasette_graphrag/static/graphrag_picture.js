@@ -38,7 +38,9 @@
   const draw = (figure) => {
     const data = JSON.parse(figure.querySelector("script[type='application/json']").textContent);
     const stage = figure.querySelector(".stage");
-    const shapes = [...figure.querySelectorAll(".legend path")].map((path) => path.getAttribute("d"));
+    const signs = [...figure.querySelectorAll(".legend svg")].map((svg) => ({
+      colour: svg.getAttribute("class"), shape: svg.firstElementChild.getAttribute("d"),
+    }));
     const along = data.drawn === "paths";
     const nodes = data.nodes.map((node) => ({...node, id: node.entity.id, near: new Set()}));
     const byId = new Map(nodes.map((node) => [node.id, node]));
@@ -56,13 +58,13 @@
     }
     for (const node of nodes) {
       const {entity} = node;
-      node.a = make("a", {class: `node k${node.kind}${node.end ? " end" : ""}`, href: entity.url}, over);
+      node.a = make("a", {class: `node ${signs[node.kind].colour}${node.end ? " end" : ""}`, href: entity.url}, over);
       node.a.setAttribute("aria-label", entity.type ? `${entity.name}, ${entity.type.replaceAll("_", " ")}` : entity.name);
       make("title", {}, node.a).textContent = entity.name;
       node.size = node.end ? 1.35 : 1;
       make("circle", {class: "reach", r: REACH}, node.a);
       if (node.end) make("circle", {class: "ring", r: 12}, node.a);
-      make("path", {d: shapes[node.kind], transform: `scale(${node.size})`}, node.a);
+      make("path", {d: signs[node.kind].shape, transform: `scale(${node.size})`}, node.a);
       node.text = make("text", {dy: "0.33em"}, node.a);
     }
 

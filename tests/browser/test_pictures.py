@@ -131,7 +131,7 @@ def test_the_picture_shows_what_the_twin_says(server: str, browser: Any, url: st
         """() => [...document.querySelectorAll(".legend li")].map((li) =>
           [getComputedStyle(li.querySelector("path")).fill, li.querySelector("path").getAttribute("d")])"""
     )
-    assert len({colour for colour, _ in colours}) == len({shape for _, shape in colours}) == len(drawn["legend"])
+    assert len({(colour, shape) for colour, shape in colours}) == len(drawn["legend"])
     for one in drawn["nodes"][:5]:
         path = node(page, one["entity"]["name"]).first.locator("path")
         kind = page.evaluate("(p) => [getComputedStyle(p).fill, p.getAttribute('d')]", path.element_handle())
