@@ -36,6 +36,7 @@ from llm_graphrag.answer.spoken import speak
 from llm_graphrag.answer.units import MISSING
 from llm_graphrag.cli.answer_printer import Printer
 from llm_graphrag.knowledge_base import KnowledgeBase
+from llm_graphrag.share.imports.options import ImportOptions
 from llm_graphrag.ledger import Budget, Ledger
 from llm_graphrag.models import Caller, Reply
 
@@ -698,3 +699,26 @@ def test_a_citation_of_a_graph_is_the_row_that_states_it(
     assert [support.quote for support in cited] == [FILMS[line - 1] for line in lines]
     assert answer.citations[0].line in lines
     assert rows(kb, "SELECT line FROM kg_citations") == [(answer.citations[0].line,)]
+
+
+@pytest.mark.parametrize(("reply", "supported"), [
+    ("Oslo is in Norwegen [1].", True),
+    ("Oslo is in Schweden [1].", False),
+    ("Norwegen [1].", True),
+])  # fmt: skip
+def test_a_row_of_ids_supports_what_it_states(
+    kb: KnowledgeBase, tmp_path: Path, scripted: Scripted, reply: str, supported: bool,  # noqa: F811
+    llm_user: Path,  # noqa: F811
+) -> None:  # fmt: skip
+    (llm_user / "logs-off").touch()
+    (tmp_path / "edges.csv").write_text("head,relation,tail\nQ6,located_in,Q5\nQ7,located_in,Q8\n", "utf-8")
+    nodes = "id,name,type\nQ5,Norwegen,country\nQ6,Oslo,city\nQ7,Lund,city\nQ8,Schweden,country\n"
+    (tmp_path / "nodes.csv").write_text(nodes, "utf-8")
+    kb.import_graph([tmp_path / "edges.csv"], ImportOptions(nodes=(tmp_path / "nodes.csv",)))
+    scripted(reply)
+    with Ledger.open(kb.path) as ledger:
+        answer = kb.ask("Where is Oslo?", caller=Caller("scripted", ledger))
+    (sentence,) = answer.sentences
+    assert sentence.supported == supported
+    if supported:
+        assert [support.quote for support in sentence.citations] == ["Q6,located_in,Q5"]

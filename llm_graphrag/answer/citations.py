@@ -105,24 +105,32 @@ def printed(sentence: Sentence) -> str:
 class _Indexed:
     """A source with the keys of what is shown of it, found when they are first needed."""
 
-    def __init__(self, source: Source, facts: Collection[tuple[int, int]]) -> None:
+    def __init__(self, source: Source, facts: Mapping[tuple[int, int], str]) -> None:
         self.source = source
-        self.facts = facts  # where facts are stated in it
+        self.facts = facts  # by where they are stated in it
         self.label = f"{source.title}\n{source.heading}"
 
     @cached_property
     def spans(self) -> list[tuple[int, int, dict[str, float]]]:
         text, start = self.source.text, self.source.start
-        found = row_spans(self.shown) if self.source.rows else sentence_spans(self.shown)
-        return [(start + a, start + b, keys(text[start + a : start + b])) for a, b in found]
+        if not self.source.rows:
+            return [(start + a, start + b, keys(text[start + a : start + b])) for a, b in sentence_spans(self.shown)]
+        found = [(start + a, start + b) for a, b in row_spans(self.shown)]
+        return [(*span, keys(f"{text[span[0] : span[1]]}\n{self.facts.get(span, '')}")) for span in found]
 
     @property
     def shown(self) -> str:
         return self.source.text[self.source.start : self.source.end]
 
+    @property
+    def says(self) -> str:
+        """What is shown of it; of rows also the facts that they state, since rows may name things by numbers."""
+        facts = "\n".join(self.facts.values()) if self.source.rows else ""
+        return f"{self.label}\n{self.shown}\n{facts}"
+
     @cached_property
     def keys(self) -> dict[str, float]:
-        return keys(f"{self.label}\n{self.shown}")
+        return keys(self.says)
 
     def best(self, said: Mapping[str, float], asked: Mapping[str, float]) -> Support:
         """The sentence that shares most with what is said; what was not asked already counts double."""
@@ -158,10 +166,12 @@ class Verifier:
         stands: Callable[[Support], bool] = lambda support: True,
         facts: Iterable[Fact] = (),
     ) -> None:
-        stated: dict[int | None, set[tuple[int, int]]] = {}
+        stated: dict[int | None, dict[tuple[int, int], str]] = {}
         for fact in facts:
-            stated.setdefault(fact.number, set()).add((fact.start, fact.end))
-        self._sources = {source.number: _Indexed(source, stated.get(source.number, ())) for source in sources}
+            said = f"{fact.head} {fact.relation.replace('_', ' ')} {fact.tail}"
+            of_source, span = stated.setdefault(fact.number, {}), (fact.start, fact.end)
+            of_source[span] = f"{of_source[span]}\n{said}" if span in of_source else said
+        self._sources = {source.number: _Indexed(source, stated.get(source.number, {})) for source in sources}
         self._question = question
         self._asked = keys(question)
         self._stands = stands
@@ -210,7 +220,7 @@ class Verifier:
     def _doubt(self, bare: str, supports: Sequence[Support]) -> str:
         """What in a sentence stands in none of the passages it cites; empty if there is nothing."""
         cited = [self._sources[support.number] for support in supports]
-        known = [self._question, *(f"{source.label}\n{source.source.uri}\n{source.shown}" for source in cited)]
+        known = [self._question, *(f"{source.source.uri}\n{source.says}" for source in cited)]
         missing = unknown_numbers(bare, known) + unknown_names(bare, keys("\n".join(known)))
         if missing:
             return f"not in what it cites: {', '.join(missing)}"
