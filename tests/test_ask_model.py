@@ -36,9 +36,9 @@ from llm_graphrag.answer.spoken import speak
 from llm_graphrag.answer.units import MISSING
 from llm_graphrag.cli.answer_printer import Printer
 from llm_graphrag.knowledge_base import KnowledgeBase
-from llm_graphrag.share.imports.options import ImportOptions
 from llm_graphrag.ledger import Budget, Ledger
 from llm_graphrag.models import Caller, Reply
+from llm_graphrag.share.imports.options import ImportOptions
 
 Scripted = Callable[..., ScriptedModel]
 
