@@ -184,6 +184,17 @@ def test_the_command_takes_sentences_only_where_facts_fail(run: Run, vault: Vaul
     assert run("path", "Red Worg", "Blue Troll", "--mentions", "--via", "Far Island", exit_code=2).output
 
 
+def test_the_heading_is_shown_where_it_names_what_the_sentence_does_not(run: Run, vault: Vault) -> None:
+    run("add", vault(ZOO | {"Old Bridge.md": "The Grey Heron sits on it. The Grey Heron knows the Blue Troll."}))
+    output = run("path", "Pingu Jones", "Penguins", "--mentions").output
+    assert "  Pingu Jones swims.  (vault/zoo.md:13, under Zoo > Penguins)\n" in output
+    (hop,) = json.loads(run("path", "Pingu Jones", "Penguins", "--mentions", "--json").output)["paths"][0]["hops"]
+    assert hop["evidence"]["heading"] == "Zoo > Penguins"
+    for other in ("Blue Troll", "Old Bridge"):
+        output = run("path", "Grey Heron", other, "--mentions", "-k", "1").output
+        assert output.startswith(f" 1. Grey Heron —named with→ {other}\n") and "under" not in output
+
+
 def test_of_a_long_sentence_the_piece_is_shown_that_names_them(run: Run, vault: Vault) -> None:
     much = ", ".join(f"a thing numbered {n}" for n in range(40))
     run("add", vault({"Night Heron.md": f"It eats {much}, a *mudskipper*, {much}.", "Mudskipper.md": "A fish."}))

@@ -28,12 +28,13 @@ def print_path(path: Path, number: int, note: str = "") -> None:
 
 def _sentence(evidence: Evidence | None, ends: Sequence[str]) -> str:
     from ..routes.snippets import piece_naming, visible
+    from ..text.shortened import shortened
 
     if evidence is None:
         return "no sentence is kept for it; llm graphrag check says more"
-    return f"{piece_naming(evidence.quote, ends)}  " + click.style(
-        f"({visible(evidence.uri)}:{evidence.line})", fg="cyan"
-    )
+    under = f", under {visible(shortened(evidence.heading))}" if evidence.heading else ""
+    place = f"({visible(evidence.uri)}:{evidence.line}{under})"
+    return f"{piece_naming(evidence.quote, ends)}  {click.style(place, fg='cyan')}"
 
 
 def as_dict(path: Path) -> dict[str, Any]:
@@ -60,6 +61,7 @@ def _hop(hop: Hop) -> dict[str, Any]:
         "evidence": evidence and {
             "quote": evidence.quote, "uri": evidence.uri, "line": evidence.line,
             "chunk": evidence.chunk, "document": evidence.document, "origin": evidence.origin,
+            **({"heading": evidence.heading} if evidence.heading else {}),
         },
         "also": [_joined(other) for other in hop.also],
     }  # fmt: skip

@@ -73,6 +73,7 @@ class Evidence:
     document: int
     origin: str
     start: int  # in code points of the chunk
+    heading: str = ""  # the headings over it, if these name what it does not: of sentences that name two things
 
 
 @dataclass(frozen=True, slots=True)

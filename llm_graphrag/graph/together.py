@@ -70,6 +70,7 @@ class _Passage:
     line: int
     uri: str
     document: int
+    outline: Outline
     headed: frozenset[tuple[int, int]]  # (section, entity) of the headings in it
     sentences: tuple[tuple[int, int, frozenset[int], frozenset[int]], ...]
 
@@ -196,8 +197,15 @@ class _Passages:
         best = min((self._read[chunk] for chunk in shared), key=lambda p: (sum(len(s[2]) for s in p.sentences), p.id))
         start, end = best.with_(a)[b]
         line = best.line + best.text.count("\n", 0, start)
-        evidence = Evidence(best.text[start:end], best.uri, line, best.id, best.document, NAMED_WITH, start)
+        heading = best.outline.path(start) if self._told_by_heading(best, start, {a, b}) else ""
+        evidence = Evidence(best.text[start:end], best.uri, line, best.id, best.document, NAMED_WITH, start, heading)
         return Hop(Joined(0, NAMED_WITH, True, len(shared)), evidence)
+
+    def _told_by_heading(self, passage: _Passage, start: int, ends: set[int]) -> bool:
+        """Whether a heading over a sentence names what the sentence itself does not."""
+        named = next(named for at, _, named, _ in passage.sentences if at == start)
+        over = passage.outline.over(start)
+        return any((ends - named) & self._subjects[heading.section] for heading in over)
 
 
 def _passage(
@@ -218,4 +226,4 @@ def _passage(
             sentences.append((start, end, named, about))
     own = [path[-1] for path in outline.sections if path[-1].start >= 0]
     headed = frozenset((heading.section, of) for heading in own for of in subjects[heading.section])
-    return _Passage(chunk, text, line, uri, document, headed, tuple(sentences))
+    return _Passage(chunk, text, line, uri, document, outline, headed, tuple(sentences))
