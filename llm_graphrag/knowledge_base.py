@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from .extract.run import Report as ExtractReport
     from .facts.template import Template
     from .graph.candidates import Linked
+    from .graph.entity import Group
     from .graph.metapath import Followed
     from .graph.paths import Paths
     from .graph.relations import Guess
@@ -402,6 +403,16 @@ class KnowledgeBase:
         from .graph.relations import guesses
 
         return guesses(self.connection, meant(self.connection, name).id, question, name, k=k)
+
+    def values_asked_for(self, name: str, question: str) -> Group | None:
+        """The attribute of one thing of which a question speaks, with its values (graph/asked_values.py).
+
+        Raises ValueError for a name that is unknown or means several things.
+        """
+        from .graph.asked_values import asked_values
+        from .graph.named import meant
+
+        return asked_values(self.connection, meant(self.connection, name).id, question, name)
 
     def query(self, query: str, *, cypher: bool = False, rows: int = 200, seconds: float = 1.0) -> Rows:
         """The rows of one SELECT over the documented tables and views, or of one openCypher query.

@@ -201,6 +201,75 @@ def test_a_type_that_is_asked_for_is_enough_to_go_by(kb: KnowledgeBase, tmp_path
     assert "Ida Roe ←made by— Night Bus" in done.stdout and "Not sure of ^made_by" in done.stderr
 
 
+PAPERS = {
+    "Brandt 2011.md": '---\ncites: ["[[Varga 1998]]"]\n---\nOn mirrors.',
+    "Varga 1998.md": "---\nyear: 1998\n---\nOn silver.",
+    "Winter meeting.md": '---\nattendees: ["[[Petr Vaněk]]"]\n---\n[[Petr Vaněk]] spoke of the [[Dome]].',
+    "Petr Vaněk.md": "---\nborn: 1961-05-02\ntype: person\n---\nA silverer.",
+    "Dome.md": "cost:: 18,400 crowns\n\nOf wood.",
+}
+
+
+@pytest.fixture(scope="module")
+def papers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KnowledgeBase]:
+    folder = tmp_path_factory.mktemp("papers")
+    for name, text in PAPERS.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    with KnowledgeBase.open(folder / "kb.db", create=True) as kb:
+        kb.set(embedding_model="")
+        kb.add([folder])
+        yield kb
+
+
+@pytest.mark.parametrize(("name", "text", "asked", "way"), [
+    ("Brandt 2011", "What cites Brandt 2011?", "^cites", "cites"),
+    ("Varga 1998", "What does Varga 1998 cite?", "cites", "^cites"),
+    ("Varga 1998", "Which papers are cited by Varga 1998?", "cites", "^cites"),
+])  # fmt: skip
+def test_the_wrong_direction_is_not_followed(papers: KnowledgeBase, name: str, text: str, asked: str, way: str) -> None:
+    done = follow(papers, name, "--question", text)
+    assert (done.exit_code, done.stdout) == (1, "")
+    assert f"The question asks for {asked}, which leads nowhere from {name}. The other way, {way}, does" in done.stderr
+
+
+@pytest.mark.parametrize(("name", "text", "metapath"), [
+    ("Varga 1998", "What cites Varga 1998?", "^cites"),
+    ("Brandt 2011", "What does Brandt 2011 cite?", "cites"),
+    ("Brandt 2011", "Which papers are cited by Brandt 2011?", "cites"),
+    ("Petr Vaněk", "What meetings did Petr Vaněk attend?", "^attendees"),
+    ("Winter meeting", "Who attended the Winter meeting?", "attendees"),
+])  # fmt: skip
+def test_the_direction_that_is_there_is_followed(papers: KnowledgeBase, name: str, text: str, metapath: str) -> None:
+    done = json.loads(follow(papers, name, "--question", text, "--json").stdout)
+    assert (done["metapath"], done["unsure"]) == (metapath, [])
+
+
+def test_a_relation_of_both_ways_is_followed_as_it_is(tmp_path: Path) -> None:
+    (tmp_path / "people.csv").write_text("head,relation,tail\nAda,married,Ben\n", "utf-8")
+    with KnowledgeBase.open(tmp_path / "people.db", create=True) as kb:
+        kb.set(embedding_model="")
+        kb.import_graph([tmp_path / "people.csv"])
+        assert best(kb, "Who married Ada?", "Ada").against
+        with kb.connection:
+            kb.connection.execute("UPDATE kg_types SET inverse = 'married' WHERE name = 'married'")
+        assert not best(kb, "Who married Ada?", "Ada").against
+
+
+@pytest.mark.parametrize(("name", "text", "attribute", "value", "place"), [
+    ("Petr Vaněk", "When was Petr Vaněk born?", "born", "1961-05-02", "Petr Vaněk.md:2"),
+    ("Dome", "How much did the dome cost?", "cost", "18,400 crowns", "Dome.md:1"),
+])  # fmt: skip
+def test_a_value_that_is_asked_for_is_shown(
+    papers: KnowledgeBase, name: str, text: str, attribute: str, value: str, place: str
+) -> None:
+    done = follow(papers, name, "--question", text)
+    assert done.exit_code == 0, done.output
+    assert done.stdout.splitlines()[:2] == [f"{attribute}:", f"  {value}"]
+    assert f"{place})" in done.stdout
+    found = json.loads(follow(papers, name, "--question", text, "--json").stdout)
+    assert (found["attribute"], found["found"], found["values"][0]["name"]) == (attribute, 1, value)
+
+
 def test_the_command_does_not_guess_wildly(kb: KnowledgeBase) -> None:
     done = follow(kb, "Drama", "--question", "How tall is Drama?")
     assert done.exit_code == 1

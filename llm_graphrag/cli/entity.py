@@ -66,10 +66,10 @@ def _print(card: Card) -> None:
     passages = "passage" if card.chunks == 1 else "passages"
     click.echo(f"Mentioned in {card.chunks:,} {passages}.")
     for group in card.groups:
-        _group(group)
+        print_group(group)
 
 
-def _group(group: Group) -> None:
+def print_group(group: Group) -> None:
     from ..routes.snippets import visible
 
     click.echo(ARROWS[group.direction].format(relation=visible(group.relation).replace("_", " ")))

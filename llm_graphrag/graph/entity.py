@@ -17,7 +17,7 @@ from ..text.normalise import clean_name, name_key
 from .named import named
 from .written import written
 
-__all__ = ["Card", "Group", "Quote", "Stated", "cards"]
+__all__ = ["Card", "Group", "Quote", "Stated", "cards", "values"]
 
 QUOTES = 3  # read of one fact
 
@@ -118,6 +118,14 @@ def cards(connection: sqlite3.Connection, name: str, limit: int = 10) -> list[Ca
     ids = [row[0] for row in connection.execute(FIND, {"key": name_key(name), "name": clean_name(name)})]
     ids += [node.id for node in named(connection, name)]
     return [_card(connection, entity, limit) for entity in dict.fromkeys(ids)]
+
+
+def values(connection: sqlite3.Connection, entity: int, limit: int = 10) -> tuple[Group, ...]:
+    """Return the attributes of an entity with their values, ``limit`` of each (0: all)."""
+    counts = connection.execute(GROUPS["attribute"], {"entity": entity}).fetchall()
+    return tuple(
+        Group(name, "attribute", count, _facts(connection, entity, "attribute", name, limit)) for name, count in counts
+    )
 
 
 def _card(connection: sqlite3.Connection, entity: int, limit: int) -> Card:

@@ -19,13 +19,15 @@ from ..facts.names import FUNCTION_WORDS
 from ..static_model.encoder import load
 from ..text.fts import STOP_WORDS
 
-__all__ = ["Question", "Reading", "leads_to", "likeness", "question", "reading"]
+__all__ = ["Question", "Reading", "is_head", "leads_to", "likeness", "question", "reading"]
 
 SAME_SENSE = 0.9
 SLIGHTEST = 0.3  # cosines below say nothing
 MOST_WORDS = 64
 MOST_WORDS_OF_RELATION = 16
 ENDINGS = ("ings", "ing", "ed", "ors", "ers", "or", "er")
+WHOM = "ee"  # as in attendee; the stem has five letters at least, which "agree" and "degree" do not leave
+DID = frozenset(("do", "does", "did"))
 
 #: words of a question -> the kind of thing that it asks for
 KINDS = {
@@ -52,6 +54,7 @@ _KIND = {word: kind for kind, words in KINDS.items() for word in words.split()}
 _END = {word: kind for kind, words in KIND_OF_END.items() for word in words.split()}
 _DATE = re.compile(r"\d{4}([-/.]\d{1,2}){0,2}|\d{1,2}[./]\d{1,2}[./]\d{4}")
 _NUMBER = re.compile(r"[-+]?\d[\d.,]*%?")
+_THIRD_PERSON = re.compile(r"\w{2,}(?<!s)(?<!er)(?<!or)(?<!ee)(?<!ist)(?<!ian)s")
 _DOER = re.compile(r".{2,}(?:or|er|ist|ian)")
 _WITH_WHOM = re.compile(r"\bwith\W+wh|\bwhom?\b.*\bwith\b", re.DOTALL)
 
@@ -65,6 +68,7 @@ class Question:
     kind: str
     others: bool  # asks for others of the same
     before: tuple[str, ...] = ()  # all words before the name, articles left out
+    after: tuple[str, ...] = ()  # all words after it
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +85,7 @@ def question(text: str, name: str = "") -> Question:
 
     >>> question("Who are the actors in the films directed by Ana Lund?", "Ana Lund")
     Question(words=('actors', 'films', 'directed'), distances=(6, 3, 2), kind='person', others=False, \
-before=('who', 'are', 'actors', 'in', 'films', 'directed', 'by'))
+before=('who', 'are', 'actors', 'in', 'films', 'directed', 'by'), after=())
     """
     text = text[:4_000]
     at = text.casefold().find(name.casefold()) if name else -1
@@ -95,7 +99,7 @@ before=('who', 'are', 'actors', 'in', 'films', 'directed', 'by'))
     others = any(word in OTHERS for word, _ in placed) or bool(_WITH_WHOM.search(f"{before} {after}".casefold()))
     said, distances = tuple(word for word, _ in telling), tuple(n for _, n in telling)
     just_before = tuple(word for word in left if word not in ARTICLES)
-    return Question(said, distances, kinds[0] if kinds else "", others, just_before)
+    return Question(said, distances, kinds[0] if kinds else "", others, just_before, tuple(right))
 
 
 def reading(texts: Iterable[str], types: Iterable[str], end: str, samples: Sequence[str]) -> Reading:
@@ -123,6 +127,27 @@ def leads_to(asked: Question, relation: str) -> bool:
     """
     words = [_stem(word) for word in _words(relation)]
     return bool(words) and [_stem(word) for word in asked.before[-len(words) :]] == words
+
+
+def is_head(asked: Question, relation: str) -> bool | None:
+    """Whether the order of words makes what is asked about the head of a relation (True) or its tail (False).
+
+    None where it says neither, or where the name of the relation is no verb: a director is as much whom one directed.
+
+    >>> [is_head(question(text, "Ana"), "likes") for text in ("Who likes Ana?", "Whom does Ana like?", "Who is Ana?")]
+    [False, True, None]
+    >>> is_head(question("Who is liked by Ana?", "Ana"), "likes")
+    True
+    """
+    words = _words(relation)
+    if not words or not (words[-1] == "by" or words[0].endswith("ed") or _THIRD_PERSON.fullmatch(words[0])):
+        return None
+    if leads_to(asked, relation):
+        return False
+    stems = [_stem(word) for word in words]
+    said = [_stem(word) for word in asked.before[-len(words) - 1 :]]
+    active = asked.before[-1:] and asked.before[-1] in DID and [_stem(w) for w in asked.after[: len(words)]] == stems
+    return True if active or said == [*stems, "by"] else None
 
 
 def _words(text: str) -> list[str]:
@@ -165,6 +190,8 @@ def _stem(word: str) -> str:
         if word.endswith(ending) and len(word) - len(ending) >= 3:
             stem = word[: -len(ending)]
             return stem[:-1] if stem[-1] == stem[-2] and len(stem) > 3 else stem
+    if word.endswith(WHOM) and len(word) >= len(WHOM) + 5:
+        return word[: -len(WHOM)]
     return word[:-1] if word.endswith("e") and len(word) > 3 else word
 
 

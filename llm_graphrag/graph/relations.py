@@ -12,10 +12,10 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from .metapath_text import Metapath, Relation
-from .relation_words import Question, Reading, leads_to, likeness, question, reading
+from .relation_words import Question, Reading, is_head, leads_to, likeness, question, reading
 
 __all__ = ["Guess", "guesses"]
 
@@ -59,6 +59,7 @@ class Guess:
     score: float
     unasked: tuple[Relation, ...] = ()  # steps of which no word of the question speaks
     told: bool = True  # whether any word speaks of a step, or of what stands at the end
+    against: bool = False  # the question asks for the other direction of the first step, and nothing is there
 
     @property
     def asked(self) -> bool:
@@ -97,7 +98,20 @@ def guesses(
     found.sort(
         key=lambda guess: (-guess.score, len(guess.steps), [(str(step.name), not step.forward) for step in guess.steps])
     )
-    return found[:k]
+    both_ways = _both_ways(connection, around.first)
+    return [replace(guess, against=_against(guess.steps[0], asked, around.first, both_ways)) for guess in found[:k]]
+
+
+def _against(step: Relation, asked: Question, there: Collection[Relation], both_ways: Collection[str]) -> bool:
+    head = is_head(asked, str(step.name))
+    other = Relation(step.name, not step.forward)
+    return head is not None and head != step.forward and other not in there and step.name not in both_ways
+
+
+def _both_ways(connection: sqlite3.Connection, steps: Collection[Relation]) -> set[str]:
+    """The relations that are their own inverse by the schema, as *married*."""
+    names = json.dumps(sorted({str(step.name) for step in steps}))
+    return {row[0] for row in connection.execute(SCHEMA, {"names": names}) if row[0] == row[3]}
 
 
 def _weighed(way: tuple[Relation, ...], asked: Question, readings: Mapping[Relation, Reading]) -> Guess:
