@@ -463,7 +463,7 @@ class KnowledgeBase:
         self,
         mentions: Sequence[str],
         k: int = 3,
-        min_score: float = 0.6,
+        min_score: float | None = None,
         types: Collection[str] | None = None,
         allow_ids: Collection[int] | None = None,
         best: bool = False,
@@ -474,11 +474,13 @@ class KnowledgeBase:
         """The entities that mentions mean, grouped by mention; ``flat()`` of it is one list (graph/linker.py).
 
         ``texts`` are whole questions or drafts of an answer: what they name is found and linked as well, and ``best``,
-        which keeps one entity a mention, leaves it as it is.
+        which keeps one entity a mention, leaves it as it is. Without ``min_score`` it is 0.6, and names that stand in
+        the texts are linked as ``search`` and ``ask`` do.
         """
-        from .graph.linker import link, link_texts
+        from .graph.linker import LIKELY, link, link_texts
 
-        found = link(self.connection, mentions, k, min_score, types, allow_ids, best, vectors=vectors)
+        least = LIKELY if min_score is None else min_score
+        found = link(self.connection, mentions, k, least, types, allow_ids, best, vectors=vectors)
         if not texts:
             return found
         return found + link_texts(self.connection, texts, k, min_score, types, allow_ids, vectors=vectors)

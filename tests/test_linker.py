@@ -18,6 +18,7 @@ from llm_graphrag import plugins
 from llm_graphrag.facts.name_grams import folded
 from llm_graphrag.facts.name_match import Mentioned, distance
 from llm_graphrag.graph.linker import link, link_texts, nearest_names
+from llm_graphrag.graph.mentions import find_mentions
 from llm_graphrag.hookspecs import Linker
 from llm_graphrag.knowledge_base import KnowledgeBase
 
@@ -312,6 +313,18 @@ def test_the_same_number_tells_nothing_apart(mention: str, other: str) -> None:
         assert [c.name for c in kb.link([mention], vectors=False).flat()] == [other]
 
 
+@pytest.mark.parametrize("text", ["who is anka", "does ana petrov sail", "where is the kestrel lake"])
+def test_a_question_shows_the_names_that_search_goes_by(notes: KnowledgeBase, text: str) -> None:
+    linked = link_texts(notes.connection, [text], vectors=False)
+    named = find_mentions(notes.connection, text, alike=True)
+    assert [(m.text, [(c.entity, c.score) for c in m.candidates]) for m in linked.mentions] == [
+        (m.text, [(c.entity, c.score) for c in m.candidates]) for m in named
+    ]
+    assert len(linked.flat()) == 1
+    strict = link_texts(notes.connection, [text], min_score=0.99, vectors=False)
+    assert strict.unlinked == tuple(m.text for m in named)
+
+
 # -- vectors and plugins -----------------------------------------------------------------------
 
 
@@ -481,6 +494,7 @@ def test_mistakes_are_said_in_one_line(filled: Run) -> None:
     said = filled("link", "x", "--type", "persn", exit_code=2).stderr
     assert "Nothing is of the type 'persn'. Types here: company, mission, person, place, planet." in said
     assert "--best is for names" in filled("link", "x", "--best", "--question", exit_code=2).stderr
+    assert "'--min-score': 'nan' is not a number." in filled("link", "x", "--min-score", "nan", exit_code=2).stderr
     assert filled("link", "-", input="", exit_code=1).stdout == "Nothing is named there.\n"
 
 

@@ -14,6 +14,7 @@ from ..sources.files import printable
 from ..text.counted import counted
 from .decision_options import user_name
 from .options import database_option, errors_in_one_line, json_option, open_knowledge_base, print_json
+from .values import Number
 
 REASONS = 12  # reasons for dropping that status prints
 
@@ -29,9 +30,7 @@ REASONS = 12  # reasons for dropping that status prints
     type=click.Choice(["suggest", "strict", "open"]),
     help="What a model may write: types of the schema and proposals, of the schema alone, or any [suggest].",
 )
-@click.option(
-    "--min-confidence", type=click.FloatRange(0, 1), help="How sure models have to be of a type, for review [0.8]."
-)
+@click.option("--min-confidence", type=Number(0, 1), help="How sure models have to be of a type, for review [0.8].")
 @click.option(
     "--min-support", type=click.IntRange(1), help="How many documents have to ask for a type, for review [2]."
 )

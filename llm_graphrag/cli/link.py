@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from .options import database_option, errors_in_one_line, json_option, open_knowledge_base, print_json
+from .values import Number
 
 if TYPE_CHECKING:
     from ..graph.candidates import Candidate, Linked
@@ -21,7 +22,9 @@ if TYPE_CHECKING:
 @database_option
 @click.option("-k", "--k", "k", type=click.IntRange(1, 100), default=3, show_default=True, help="Entities a name.")
 @click.option(
-    "--min-score", type=click.FloatRange(0, 1), default=0.6, show_default=True, help="Leave out what is less likely."
+    "--min-score",
+    type=Number(0, 1),
+    help="Leave out what is less likely.  [default: 0.6; names that stand in a question are all shown]",
 )
 @click.option("--type", "types", multiple=True, metavar="TYPE", help="Only entities of this type; may be repeated.")
 @click.option("--best", is_flag=True, help="Only the likeliest entity of each name.")
@@ -34,7 +37,7 @@ def link(
     texts: tuple[str, ...],
     database: Path,
     k: int,
-    min_score: float,
+    min_score: float | None,
     types: tuple[str, ...],
     best: bool,
     question: bool,

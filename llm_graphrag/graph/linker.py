@@ -26,8 +26,9 @@ from .link_methods import ROOTS, Methods, Wanted
 from .mentions import find_mentions
 from .written import written
 
-__all__ = ["link", "link_texts", "nearest_names"]
+__all__ = ["LIKELY", "link", "link_texts", "nearest_names"]
 
+LIKELY = 0.6  # score from which an entity is linked, unless another is said
 LIKE = 0.5  # score of a name that is offered with "Did you mean"
 
 
@@ -35,7 +36,7 @@ def link(
     connection: sqlite3.Connection,
     mentions: Sequence[str],
     k: int = 3,
-    min_score: float = 0.6,
+    min_score: float = LIKELY,
     types: Collection[str] | None = None,
     allow_ids: Collection[int] | None = None,
     best: bool = False,
@@ -64,7 +65,7 @@ def link_texts(
     connection: sqlite3.Connection,
     texts: Sequence[str],
     k: int = 3,
-    min_score: float = 0.6,
+    min_score: float | None = None,
     types: Collection[str] | None = None,
     allow_ids: Collection[int] | None = None,
     *,
@@ -72,15 +73,18 @@ def link_texts(
 ) -> Linked:
     """Return what whole texts, such as a question, name, and last for each text what it is near in meaning.
 
-    Options and errors are those of ``link``; mentions have their places in their text.
+    Options and errors are those of ``link``; mentions have their places in their text. Without ``min_score`` a name
+    that stands there in small letters is linked as ``search`` and ``ask`` do, however little its writing says that it
+    is one; what is only like a name, from ``LIKELY`` on.
     """
-    methods = Methods(connection, wanted := _wanted(connection, k, min_score, types, allow_ids))
+    least = LIKELY if min_score is None else min_score
+    methods = Methods(connection, wanted := _wanted(connection, k, least, types, allow_ids))
     found: list[Mention] = []
     for text in _checked(texts):
         named = find_mentions(connection, text, within=wanted.scope)
         spelled = methods.candidates([mention.text for mention in named if not mention.candidates], plugins=True)
         for mention in named:
-            sure = tuple(c for c in mention.candidates if c.score >= min_score)[:k]
+            sure = tuple(c for c in mention.candidates if min_score is None or c.score >= min_score)[:k]
             found.append(replace(mention, candidates=spelled.get(mention.text, sure)))
         if vectors and (near := methods.nearest(text)):
             found.append(Mention(text, 0, len(text), near))
