@@ -663,3 +663,26 @@ def test_a_table_of_nodes_is_not_read_as_triples(text: str) -> None:
 def test_tables_without_header_are_read_without_a_word(path: Path) -> None:
     text = "".join(path.read_text("utf-8").splitlines(keepends=True)[:300])
     assert [message for message in columns_said(text, "kb.tsv")[1] if "written otherwise" not in message] == []
+
+
+def test_a_private_file_stays_private_until_told_otherwise(run: Run, tmp_path: Path) -> None:
+    path, nodes = written(tmp_path, "p.csv", "Ann,knows,Bob\n"), written(tmp_path, "n.csv", "id,name\n1,Ann\n")
+
+    def private() -> set[int]:
+        with KnowledgeBase.open(tmp_path / "user" / "graphrag.db") as kb:
+            return {row[0] for row in kb.connection.execute("SELECT private FROM kg_documents")}
+
+    def exported() -> str:
+        run("export", tmp_path / "out.csv", "--without-private", "--overwrite")
+        return (tmp_path / "out.csv").read_text("utf-8")
+
+    run("import", path, "--nodes", nodes, "--private")
+    run("import", path, "--nodes", nodes)
+    assert private() == {1} and "Ann" not in exported()
+    path.write_text("Ann,knows,Cleo\n")
+    run("import", path, "--nodes", nodes)
+    assert private() == {1} and "Ann" not in exported()
+    assert "0 read, 2 unchanged" in run("import", path, "--nodes", nodes, "--not-private").stdout
+    assert private() == {0} and "Ann" in exported()
+    assert "0 read, 2 unchanged" in run("import", path, "--nodes", nodes, "--private").stdout
+    assert private() == {1} and "Ann" not in exported()

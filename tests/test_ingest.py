@@ -407,3 +407,41 @@ def test_a_note_may_be_added_in_pieces(kb: KnowledgeBase, vault: Vault) -> None:
             other.add([write_notes(folder, {}), path])
         kb.add([folder])
         assert differences(natural(kb), natural(other)) == []
+
+
+def test_private_notes_stay_private_until_told_otherwise(kb: KnowledgeBase, vault: Vault) -> None:
+    def private() -> dict[str, int]:
+        return ids(kb, "SELECT path, private FROM kg_documents")
+
+    root = vault({"a.md": "One.", "b.md": "Two."})
+    kb.add([root], Options(private=True))
+    (root / "a.md").write_text("One, changed.")
+    (root / "c.md").write_text("New in a private folder.")
+    assert kb.add([root]).changed == 1
+    assert private() == {"a.md": 1, "b.md": 1, "c.md": 1}
+    assert kb.add([root / "a.md"], Options(private=False)).changed == 1  # though its text is as it was
+    (root / "a.md").write_text("One, changed again.")
+    (root / "c.md").write_text("---\nprivate: true\n---\nIt says so itself.")
+    kb.add([root])
+    assert private() == {"a.md": 0, "b.md": 1, "c.md": 1}
+    kb.add([root], Options(private=False))
+    assert private() == {"a.md": 0, "b.md": 0, "c.md": 1}
+    (root / "c.md").write_text("It does not say so any more.")
+    (root / "d.md").write_text("New in a folder that is public.")
+    kb.add([root])
+    assert private() == {"a.md": 0, "b.md": 0, "c.md": 0, "d.md": 0}
+    assert kb.add([root], Options(private=True)).changed == 4 and set(private().values()) == {1}
+    assert kb.add([root], Options(private=True)).unchanged == 4
+
+
+def test_rows_stay_private_until_told_otherwise(kb: KnowledgeBase, tmp_path: Path) -> None:
+    table = tmp_path / "people.csv"
+    table.write_text("id,name,text\n1,Ada,counts\n")
+    kb.add([table], Options(private=True))
+    table.write_text("id,name,text\n1,Ada,counts on\n2,Ben,is new\n")
+    kb.add([table])
+    assert ids(kb, "SELECT path, private FROM kg_documents") == {"1": 1, "2": 1}
+    kb.add([table], Options(private=False))
+    table.write_text("id,name,text\n1,Ada,counts\n2,Ben,is new\n3,Cleo,too\n")
+    kb.add([table])
+    assert ids(kb, "SELECT path, private FROM kg_documents") == {"1": 0, "2": 0, "3": 0}

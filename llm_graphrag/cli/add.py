@@ -39,7 +39,11 @@ SHOWN = 10  # remarks of a kind that are printed; --verbose prints all
 @click.option("--prune", is_flag=True, help="Remove documents whose files or rows are gone.")
 @click.option("--dry-run", is_flag=True, help="List what would be done, and write nothing.")
 @click.option("--follow", is_flag=True, help="Follow links that lead out of the folder.")
-@click.option("--private", is_flag=True, help="Mark every document as private: it will not be published.")
+@click.option(
+    "--private/--not-private",
+    default=None,
+    help="Mark every document as private, so that it is not published, or as not; as it was if not given.",
+)
 @click.option("--ignore", multiple=True, metavar="PATTERN", help="Leave out what matches (gitignore syntax).")
 @click.option("--name", default="stdin.md", show_default=True, help="Name of the text that comes through -.")
 @click.option("-v", "--verbose", is_flag=True, help="Print every warning and every skipped file.")
@@ -54,7 +58,7 @@ def add(
     prune: bool,
     dry_run: bool,
     follow: bool,
-    private: bool,
+    private: bool | None,
     ignore: tuple[str, ...],
     name: str,
     verbose: bool,

@@ -55,7 +55,11 @@ DELIMITERS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "pipe": 
     help="Things of one name, or of names that differ only in case or dashes, are one.",
 )
 @click.option("--no-schema", is_flag=True, help="Leave the schema as it is.")
-@click.option("--private", is_flag=True, help="Mark the files as private: they will not be published.")
+@click.option(
+    "--private/--not-private",
+    default=None,
+    help="Mark the files as private, so that they are not published, or as not; as they were if not given.",
+)
 @click.option("--sidecars", type=FILE, metavar="DIR", help="Read the files that export --sidecars wrote into DIR.")
 @database_option
 @json_option
@@ -73,7 +77,7 @@ def import_(
     encoding: str,
     join_spellings: bool,
     no_schema: bool,
-    private: bool,
+    private: bool | None,
     sidecars: Path | None,
     database: Path,
     as_json: bool,

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import sqlite3
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path, PurePosixPath
@@ -34,7 +34,6 @@ from .totals import totals
 from .writer import Item, Progress, Writer
 
 PARSER = "notes-1"  # raise it when parsing changes: every document is read again
-TRUE = {"true", "yes", "on", "1"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,15 +42,16 @@ class Options:
 
     ``dialect`` None detects it; ``prune`` removes documents whose files are gone;
     ``follow`` reads what links out of the folder lead to; ``private`` marks all as
-    private; ``ignore`` are gitignore patterns; ``workers`` is how many other
-    processes may parse (a script that asks for some needs a ``__main__`` guard).
+    private, or as not so, None leaves them as they were; ``ignore`` are gitignore
+    patterns; ``workers`` is how many other processes may parse (a script that asks
+    for some needs a ``__main__`` guard).
     """
 
     dialect: str | None = None
     prune: bool = False
     dry_run: bool = False
     follow: bool = False
-    private: bool = False
+    private: bool | None = None
     ignore: tuple[str, ...] = ()
     max_bytes: int = files.MAX_BYTES
     workers: int = 0
@@ -99,7 +99,7 @@ class Ingest:
         fresh = [Fresh(path, hashlib.sha256(data).hexdigest(), not data.strip())]
         row = self.connection.execute("SELECT id FROM kg_sources WHERE kind = 'text' AND root = ''").fetchone()
         stored = {} if row is None else document_store.stored_of(self.connection, row[0])
-        plan = compare(fresh, stored, [], self.reading(dialect))
+        plan = compare(fresh, stored, [], self.reading(dialect), self.options.private)
         self.count(plan)
         if not self.options.dry_run:
             with transaction(self.connection):
@@ -121,26 +121,27 @@ class Ingest:
             max_bytes=options.max_bytes,
             progress=self.progress,
         )
-        before = len(self.report.skipped)
+        first = len(self.report.skipped)
         self.report.ignored += seen.ignored
         self.report.skipped += [Remark(path, reason) for path, reason in seen.skipped]
         self.report.warnings += [Remark(path, reason) for path, reason in seen.warnings]
         stored = self._stored(root)
         in_scope = [path for path in stored if places.within(path, only) and not seen.may_be_there(path)]
-        plan = compare(seen.fresh, stored, in_scope, self.reading(dialect))
+        before = document_store.options_of(self.connection, "folder", files.stored_path(root)).get("private", False)
+        plan = compare(seen.fresh, stored, in_scope, self.reading(dialect), options.private, before)
         self.count(plan)
         paths = [seen.found[step.path].path for step in plan.steps]
         if options.dry_run:
             self._preview(plan.steps, paths, dialect)
             return
         with transaction(self.connection):
-            source = self._source(root, dialect)
+            source = self._source(root, dialect, only is None)
         name = self.connection.execute("SELECT name FROM kg_sources WHERE id = ?", [source]).fetchone()[0]
         readings = read_files(paths, dialect, self.template, options.workers)
         self.write(self._items(name, source, plan.steps, readings, dialect), len(plan.steps))
         if only is None:
             with transaction(self.connection):
-                skipped = [(files.printable(remark.path), remark.message) for remark in self.report.skipped[before:]]
+                skipped = [(files.printable(remark.path), remark.message) for remark in self.report.skipped[first:]]
                 document_store.put_skipped(self.connection, source, skipped, self.now)
         if options.prune and plan.gone:
             self.writer.delete([document.id for document in plan.gone])
@@ -163,15 +164,18 @@ class Ingest:
         inner = [r for r in places.roots(self.connection) if root in r.parents]
         if inner and not self.options.dry_run:
             with transaction(self.connection):
-                source = self._source(root, PLAIN) if row is None else int(row[0])
+                source = self._source(root, PLAIN, False) if row is None else int(row[0])
                 places.take_in(self.connection, source, root)
             return document_store.stored_of(self.connection, source)
         return {} if row is None else document_store.stored_of(self.connection, row[0])
 
-    def _source(self, root: Path, dialect: Dialect) -> int:
+    def _source(self, root: Path, dialect: Dialect, whole: bool) -> int:
         stored, options = files.stored_path(root), dict[str, Any]()
         if self.options.ignore:
             options["ignore"] = list(self.options.ignore)
+        before = document_store.options_of(self.connection, "folder", stored).get("private", False)
+        if self.options.private if whole and self.options.private is not None else before:
+            options["private"] = True
         return document_store.put_source(
             self.connection, PurePosixPath(stored).name or "root", "folder", stored, dialect.name, options, self.now
         )
@@ -211,10 +215,15 @@ class Ingest:
             content_hash=reading.content_hash,
             reading=how,
             folder="" if str(folder) == "." else str(folder),
-            private=self.options.private or str(note.metadata.get("private", "")).strip().lower() in TRUE,
+            private=self.private(step, note.metadata),
             length=len(note.text),
             metadata=note.metadata,
         )
+
+    def private(self, step: Step, metadata: Mapping[str, Any]) -> bool:
+        """Whether a document is private: by what is said now, else as it was; or because it says so itself."""
+        marked = step.private if self.options.private is None else self.options.private
+        return marked or document_store.says_private(metadata)
 
     def reading(self, dialect: Dialect) -> str:
         """Names everything that decides how a text is read; a document read otherwise is read again."""

@@ -28,12 +28,16 @@ class Fresh:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One document to write: ``known`` is its row if it has one, ``was`` its old path if it moved."""
+    """One document to write: ``known`` is its row if it has one, ``was`` its old path if it moved.
+
+    ``private`` is whether it was marked as private before, or its source was if it is new.
+    """
 
     action: str  # new, changed, renamed
     path: str
     known: int | None = None
     was: str | None = None
+    private: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +47,25 @@ class Plan:
     gone: tuple[Stored, ...]  # stored, in scope, no longer there
 
 
-def compare(fresh: Collection[Fresh], stored: Mapping[str, Stored], in_scope: Collection[str], reading: str) -> Plan:
+def compare(
+    fresh: Collection[Fresh],
+    stored: Mapping[str, Stored],
+    in_scope: Collection[str],
+    reading: str,
+    private: bool | None = None,
+    before: bool = False,
+) -> Plan:
     """Compare files with stored documents of one source.
 
     ``in_scope`` are the stored paths that this run would have found if they were
-    still there; ``reading`` names how files are read now.
+    still there; ``reading`` names how files are read now; ``private`` is whether
+    they are to be private by what a person says now, None leaves that; ``before``
+    whether the source was marked as private.
     """
+
+    def marked(known: Stored) -> bool:
+        return before if known.says_private else known.private  # what says so itself has not been marked, or who knows
+
     found = {item.path: item for item in fresh}
     missing = {path: stored[path] for path in in_scope if path not in found}
     moved = _moves([item for item in fresh if item.path not in stored], missing)
@@ -57,11 +74,15 @@ def compare(fresh: Collection[Fresh], stored: Mapping[str, Stored], in_scope: Co
     for path in sorted(found):
         known = stored.get(path)
         if path in moved:
-            steps.append(Step("renamed", path, moved[path].id, moved[path].path))
+            steps.append(Step("renamed", path, moved[path].id, moved[path].path, marked(moved[path])))
         elif known is None:
-            steps.append(Step("new", path))
-        elif known.content_hash != found[path].content_hash or known.reading != reading:
-            steps.append(Step("changed", path, known.id))
+            steps.append(Step("new", path, private=before))
+        elif (
+            known.content_hash != found[path].content_hash
+            or known.reading != reading
+            or (private is not None and known.private != (private or known.says_private))
+        ):
+            steps.append(Step("changed", path, known.id, private=marked(known)))
         else:
             unchanged += 1
     renamed = {item.path for item in moved.values()}

@@ -11,6 +11,8 @@ from typing import Any
 from ..facts.identity import group_key, looks_like_identifier
 from ..text.chunks import Section
 
+TRUE = {"true", "yes", "on", "1"}
+
 
 @dataclass(frozen=True, slots=True)
 class Document:
@@ -39,7 +41,7 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """What the file already holds of a document."""
+    """What the file already holds of a document; ``says_private`` if it says itself that it is private."""
 
     id: int
     uri: str
@@ -47,6 +49,13 @@ class Stored:
     content_hash: str
     reading: str
     length: int
+    private: bool = False
+    says_private: bool = False
+
+
+def says_private(metadata: Mapping[str, Any]) -> bool:
+    """Whether a note, or a row by one of its columns, says that it is private."""
+    return str(metadata.get("private", "")).strip().lower() in TRUE
 
 
 def put_source(
@@ -69,6 +78,12 @@ def put_source(
     return cursor.lastrowid
 
 
+def options_of(connection: sqlite3.Connection, kind: str, root: str) -> dict[str, Any]:
+    """The options of the source with this root; none if it is not there."""
+    row = connection.execute("SELECT options FROM kg_sources WHERE kind = ? AND root = ?", [kind, root]).fetchone()
+    return dict(json.loads(row[0])) if row else {}
+
+
 def name_of_source(connection: sqlite3.Connection, name: str, kind: str, root: str) -> str:
     """What the source with this root is called, or will be called if it is put next."""
     row = connection.execute("SELECT name FROM kg_sources WHERE kind = ? AND root = ?", [kind, root]).fetchone()
@@ -86,9 +101,15 @@ def _free_name(connection: sqlite3.Connection, wanted: str) -> str:
 def stored_of(connection: sqlite3.Connection, source: int) -> dict[str, Stored]:
     """All documents of a source by path."""
     rows = connection.execute(
-        "SELECT id, uri, path, content_hash, reading, length FROM kg_documents WHERE source = ?", [source]
+        """SELECT id, uri, path, content_hash, reading, length, private,
+             CASE kind WHEN 'note' THEN metadata ELSE json_extract(metadata, '$.columns') END
+           FROM kg_documents WHERE source = ?""",
+        [source],
     )
-    return {row[2]: Stored(*row) for row in rows}
+    return {
+        path: Stored(id_, uri, path, digest, reading, length, bool(private), says_private(json.loads(said or "{}")))
+        for id_, uri, path, digest, reading, length, private, said in rows
+    }
 
 
 def put_document(connection: sqlite3.Connection, document: Document, known: int | None, now: str) -> int:

@@ -27,8 +27,9 @@ class ImportOptions:
 
     ``format`` empty goes by the file's name. ``head``, ``relation`` and ``tail`` are columns by name or number, from 1
     on. ``attributes`` are relations whose tails are values. ``header`` None finds out whether the first row is one.
-    ``schema`` False leaves the schema as it is. ``join_spellings`` takes names of one file that differ in case, dashes
-    or marks at their ends for one, and things with different ids and one name for one thing.
+    ``schema`` False leaves the schema as it is; ``private`` None leaves files as private as they were.
+    ``join_spellings`` takes names of one file that differ in case, dashes or marks at their ends for one, and things
+    with different ids and one name for one thing.
     """
 
     format: str = ""
@@ -41,7 +42,7 @@ class ImportOptions:
     encoding: str = ""
     nodes: tuple[Path, ...] = ()
     schema: bool = True
-    private: bool = False
+    private: bool | None = None
     join_spellings: bool = False
 
     @property

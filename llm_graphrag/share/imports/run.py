@@ -49,7 +49,7 @@ __all__ = ["GraphImport", "import_graph"]
 LISTED = 20  # warnings of one kind
 SHOWN = 3  # names in a warning
 LONGEST = 80  # letters of a name in a warning
-READER = "graph-2"  # raise it when reading changes: every file is read again
+READER = "graph-3"  # raise it when reading changes: every file is read again
 
 
 @dataclass(slots=True)
@@ -143,12 +143,12 @@ class _Import:
             return
         self.nodes |= nodes
         _say_namesakes(reading, list(named.values()))
-        self._put(path, reading, Known(None, _hash_of(path), self._how("nodes", named)))
+        self._put(path, reading, Known(None, _hash_of(path), self._how("nodes", named), self.options.private))
 
     def file(self, path: Path, format: str) -> None:
         """Import a file, if it is not as it was imported before."""
         nodes = {} if format in (NTRIPLES, TURTLE) else {key: asdict(node) for key, node in self.nodes.items()}
-        new = Known(None, _hash_of(path), self._how(format, nodes))
+        new = Known(None, _hash_of(path), self._how(format, nodes), self.options.private)
         if self._is_known(path, new):
             self.unread = True
             return
@@ -204,6 +204,8 @@ class _Import:
         known = self.writer.known(stored_path(path.resolve()))
         same = (known.content_hash, known.reading) == (new.content_hash, new.reading)
         self.report.unchanged += same
+        if same and known.id is not None and new.private not in (None, known.private):
+            self.writer.mark(known.id, bool(new.private))
         return same
 
     def _put(self, path: Path, reading: Reading, new: Known) -> None:
@@ -215,7 +217,7 @@ class _Import:
         if self.vocabulary.changed:
             with transaction(self.connection):
                 put_setting(self.connection, SETTING, self.vocabulary.known)
-        id_ = self.writer.write(reading, stored_path(path.resolve()), stamp, new, self.options.private)
+        id_ = self.writer.write(reading, stored_path(path.resolve()), stamp, new)
         self.written.append(id_)
         self.report.files += 1
         self.report.rows += reading.used
@@ -225,7 +227,7 @@ class _Import:
 
     def _how(self, format: str, names: Mapping[str, object]) -> str:
         """Names everything besides the file that decides what is read of it."""
-        said = [READER, format, self.options.of_reading(), self.options.private, _sorted_hash(names)]
+        said = [READER, format, self.options.of_reading(), _sorted_hash(names)]
         return _hash(json.dumps(said, sort_keys=True).encode())[:16]
 
     def _text(self, path: Path) -> Reading:

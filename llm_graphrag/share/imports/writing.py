@@ -36,11 +36,15 @@ MAX_SKIPPED = 1_000  # rows of a file that are listed by status
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """The document of a file, if it was imported before; ``reading`` names how it was read."""
+    """The document of a file, if it was imported before; ``reading`` names how it was read.
+
+    Of a new one ``private`` None is as it was.
+    """
 
     id: int | None = None
     content_hash: str = ""
     reading: str = ""
+    private: bool | None = None
 
 
 class GraphWriter:
@@ -55,26 +59,31 @@ class GraphWriter:
     def known(self, place: str) -> Known:
         """What the file holds of an imported file."""
         row = self.connection.execute(
-            """SELECT d.id, d.content_hash, d.reading FROM kg_sources s JOIN kg_documents d ON d.source = s.id
-               WHERE s.kind = 'import' AND s.root = ?""",
+            """SELECT d.id, d.content_hash, d.reading, d.private FROM kg_sources s
+               JOIN kg_documents d ON d.source = s.id WHERE s.kind = 'import' AND s.root = ?""",
             [place],
         ).fetchone()
-        return Known() if row is None else Known(row["id"], row["content_hash"], row["reading"])
+        return Known() if row is None else Known(row[0], row[1], row[2], bool(row[3]))
 
-    def write(self, reading: Reading, place: str, stamp: dict[str, Any], new: Known, private: bool) -> int:
+    def mark(self, document: int, private: bool) -> None:
+        """Say whether a document is private; nothing else about it changes."""
+        with transaction(self.connection):
+            self.connection.execute("UPDATE kg_documents SET private = ? WHERE id = ?", [private, document])
+            changes.record(self.connection, "kg_documents", [document], "update")
+
+    def write(self, reading: Reading, place: str, stamp: dict[str, Any], new: Known) -> int:
         """Bring the document of a file in step with its rows; returns its id."""
-        id_, title = self._document(reading, place, stamp, new.reading, private)
+        id_, title = self._document(reading, place, stamp, new)
         with many_writes(self.connection):
             self._pieces(id_, title, reading)
         with self._batch():
             self.connection.execute("UPDATE kg_documents SET content_hash = ? WHERE id = ?", [new.content_hash, id_])
         return id_
 
-    def _document(
-        self, reading: Reading, place: str, stamp: dict[str, Any], how: str, private: bool
-    ) -> tuple[int, str]:
+    def _document(self, reading: Reading, place: str, stamp: dict[str, Any], new: Known) -> tuple[int, str]:
         """Id and title of the document, which has no content hash until all of it is written."""
-        connection, known = self.connection, self.known(place).id
+        connection, before = self.connection, self.known(place)
+        known, private = before.id, before.private if new.private is None else new.private
         with self._batch():
             source = document_store.put_source(
                 connection, PurePosixPath(place).name, imported.DOCUMENT, place, "plain", {"file": place, **stamp},
@@ -88,7 +97,7 @@ class GraphWriter:
             name = connection.execute("SELECT name FROM kg_sources WHERE id = ?", [source]).fetchone()[0]
             document = document_store.Document(
                 uri=name, source=source, path=name, kind=imported.DOCUMENT, title=name, name=name,
-                name_key=link_key(name), content_hash="", reading=how, folder="", private=private,
+                name_key=link_key(name), content_hash="", reading=new.reading, folder="", private=bool(private),
                 length=len(reading.text),
             )  # fmt: skip
             id_ = document_store.put_document(connection, document, known, self.now)

@@ -17,7 +17,7 @@ from ...store.connection import transaction
 from ...text.normalise import is_blank
 from .. import preview
 from ..dialects import DIALECTS
-from ..ingest import TRUE, Ingest
+from ..ingest import Ingest
 from ..plan import Fresh, Plan, Step, compare
 from ..reading import Reading, read_text
 from ..report import Remark
@@ -46,7 +46,7 @@ def sync(run: Ingest, feed: Feed) -> None:
     run.report.warnings += remarks.warnings
     stored = _stored(run.connection, feed)
     dialect = DIALECTS[run.options.dialect or "plain"]
-    plan = compare(fresh, stored, list(stored), run.reading(dialect))
+    plan = compare(fresh, stored, list(stored), run.reading(dialect), run.options.private, "private" in feed.options)
     run.count(plan)
     steps = {step.path: step for step in plan.steps}
     if run.options.dry_run:
@@ -73,7 +73,9 @@ def _remember(run: Ingest, feed: Feed, remarks: Remarks, stamp: str | None) -> t
     row = connection.execute("SELECT options FROM kg_sources WHERE kind = ? AND root = ?", identity).fetchone()
     before = json.loads(row[0]).get("fingerprint") if row else None
     stamp = stamp if stamp is not None else before
-    options = feed.options | ({"fingerprint": stamp} if stamp else {})
+    options = {name: value for name, value in feed.options.items() if name != "private"}
+    options |= {"fingerprint": stamp} if stamp else {}
+    options |= {"private": True} if _is_private(run, feed) else {}
     skipped = [(f"line {remark.line}" if remark.line else f"remark {number}", remark.message)
                for number, remark in enumerate(remarks.skipped, 1)]  # fmt: skip
     with transaction(connection):
@@ -81,6 +83,11 @@ def _remember(run: Ingest, feed: Feed, remarks: Remarks, stamp: str | None) -> t
         source = document_store.put_source(connection, feed.name, feed.kind, feed.root, dialect, options, run.now)
         document_store.put_skipped(connection, source, skipped, run.now)
     return source, connection.execute("SELECT name FROM kg_sources WHERE id = ?", [source]).fetchone()[0]
+
+
+def _is_private(run: Ingest, feed: Feed) -> bool:
+    """Whether rows that are new are private."""
+    return "private" in feed.options if run.options.private is None else run.options.private
 
 
 def _items(run: Ingest, feed: Feed, steps: Mapping[str, Step], source: int, name: str) -> Iterator[Item]:
@@ -93,7 +100,8 @@ def _items(run: Ingest, feed: Feed, steps: Mapping[str, Step], source: int, name
         assert reading.note is not None
         run.report.warnings += [Remark(f"{name}/{step.path}", w.message, w.line) for w in reading.note.warnings]
         run.report.empty += is_blank(reading.note.text)
-        yield Item(_document(run, feed, name, source, rendered, reading), reading.note, reading.claims, step.known)
+        document = _document(run, feed, name, source, rendered, reading, step)
+        yield Item(document, reading.note, reading.claims, step.known)
 
 
 def _read(run: Ingest, feed: Feed, rendered: Rendered) -> Reading:
@@ -102,7 +110,7 @@ def _read(run: Ingest, feed: Feed, rendered: Rendered) -> Reading:
 
 
 def _document(
-    run: Ingest, feed: Feed, name: str, source: int, rendered: Rendered, reading: Reading
+    run: Ingest, feed: Feed, name: str, source: int, rendered: Rendered, reading: Reading, step: Step
 ) -> document_store.Document:
     assert reading.note is not None
     own = reading.note.metadata
@@ -118,7 +126,7 @@ def _document(
         content_hash=rendered.content_hash,
         reading=run.reading(DIALECTS[run.options.dialect or "plain"]),
         folder="",
-        private=run.options.private or str(own.get("private", "")).strip().lower() in TRUE,
+        private=run.private(step, own),
         length=len(reading.note.text),
         metadata={**rendered.metadata, "columns": own},
     )
