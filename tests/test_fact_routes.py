@@ -213,7 +213,7 @@ def filled(run: Run, vault: Vault) -> Run:
 
 def test_search_prints_the_facts_of_a_passage(filled: Run) -> None:
     lines = filled("search", QUESTION, "--route", "scoring", "-k", "1").output.splitlines()
-    assert lines[0] == " 1. vault/Night Train.md:1"
+    assert lines[0] == " 1. vault/Night Train.md:6"
     assert lines[2] == "    Night Train —director→ Lena Holt"
     (hit,) = json.loads(filled("search", QUESTION, "--route", "scoring", "-k", "1", "--json").output)
     assert hit["facts"][0]["text"] == "Night Train —director→ Lena Holt"

@@ -127,10 +127,10 @@ def test_no_table_is_read_whole(kb: KnowledgeBase) -> None:
 def test_a_hit_has_the_heading_of_what_it_shows(kb: KnowledgeBase, vault: Vault) -> None:
     kb.add([vault({"spells.md": SPELLS})])
     (hit,) = search(kb.connection, "Power Word Stun")
-    assert hit.heading == "Spells > Bard Spells"
+    assert (hit.heading, hit.line) == ("Spells > Bard Spells", 5)
     assert "Power" in "".join(text for text, _ in hit.snippet)
     (hit,) = search(kb.connection, "what clerics cast")
-    assert hit.heading == "Spells > Cleric Spells"
+    assert (hit.heading, hit.line) == ("Spells > Cleric Spells", 13)
 
 
 def test_a_citation_has_the_heading_of_its_quote(kb: KnowledgeBase, vault: Vault) -> None:

@@ -156,7 +156,7 @@ def test_since_is_a_date(notes: KnowledgeBase, since: str) -> None:
 
 def test_a_hit_says_where_and_why(notes: KnowledgeBase) -> None:
     (hit,) = search(notes.connection, "silver coating")
-    assert (hit.title, hit.heading, hit.line) == ("Coat", "Coat", 1)
+    assert (hit.title, hit.heading, hit.line) == ("Coat", "Coat", 5)
     assert "".join(text for text, _ in hit.snippet).endswith("The mirror was coated with silver in 1890.")
     assert [text for text, marked in hit.snippet if marked] == ["Coat", "coated", "silver"]
     assert hit.reasons.keys() <= {"words", "meaning", "names", "graph", "bridges"}
@@ -235,7 +235,7 @@ def filled(run, vault):  # type: ignore[no-untyped-def]
 def test_search_prints_place_and_snippet(filled) -> None:  # type: ignore[no-untyped-def]
     output = filled("search", "silver coating").output
     assert (
-        output == " 1. vault/coat.md:1  Coat\n    # Coat Some prose first. The mirror was coated with silver in 1890.\n"
+        output == " 1. vault/coat.md:5  Coat\n    # Coat Some prose first. The mirror was coated with silver in 1890.\n"
     )
 
 
@@ -248,7 +248,7 @@ def test_terminal_is_not_steered_by_notes(filled) -> None:  # type: ignore[no-un
 
 def test_search_json(filled) -> None:  # type: ignore[no-untyped-def]
     (hit,) = json.loads(filled("search", "silver coating", "--json").output)
-    assert (hit["uri"], hit["line"], hit["matched"]) == ("vault/coat.md", 1, ["Coat", "coated", "silver"])
+    assert (hit["uri"], hit["line"], hit["matched"]) == ("vault/coat.md", 5, ["Coat", "coated", "silver"])
 
 
 def test_empty_query_gives_a_hint(filled) -> None:  # type: ignore[no-untyped-def]
@@ -265,7 +265,7 @@ def test_errors_are_one_line(filled) -> None:  # type: ignore[no-untyped-def]
 
 def test_explain_shows_what_each_signal_added(filled) -> None:  # type: ignore[no-untyped-def]
     lines = filled("search", "silver coating", "--explain").output.splitlines()
-    assert lines[0] == " 1. vault/coat.md:1  Coat"
+    assert lines[0] == " 1. vault/coat.md:5  Coat"
     assert lines[2].startswith("    score ")
     score = float(lines[2].split()[1])
     rows = [line.split() for line in lines[3:]]

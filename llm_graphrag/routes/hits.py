@@ -104,9 +104,10 @@ class Part:
 class Hit:
     """A passage found, best first in its list.
 
-    ``snippet`` is a piece of the chunk as (text, marked) parts, ``heading`` the headings over the sentence it shows, as
-    ``A > B``; ``reasons`` says which kind of signal, or which route, added how much to ``score``, ``parts`` which
-    signal, most first; ``facts`` are those that routes found in it; ``rows``, of a table, state what is asked for.
+    ``snippet`` is a piece of the chunk as (text, marked) parts; ``line`` is that of the sentence it shows, and
+    ``heading`` the headings over it, as ``A > B``. ``reasons`` says which kind of signal, or which route, added how
+    much to ``score``, ``parts`` which signal, most first; ``facts`` are those that routes found in it; ``rows``, of a
+    table, state what is asked for.
     """
 
     chunk: int

@@ -182,8 +182,9 @@ def show(
         chunk, document, uri, title, line, text, table = rows[p.chunk]
         start, end = (p.rows[0].start, p.rows[0].end) if p.rows else best_sentence(text, plan.terms, rows=bool(table))
         heading = outline[chunk].path(start)
-        if table:  # the row that is shown, and its line
-            line, text, start, end = line + text.count("\n", 0, start), text[start:end], 0, end - start
+        line += text.count("\n", 0, start)
+        if table:  # the row is shown alone
+            text, start, end = text[start:end], 0, end - start
         shown = snippet(text, plan.terms, rows=bool(table), sentence=(start, end))
         score = round(p.score, 6)
         if routes:
