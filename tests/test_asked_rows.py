@@ -58,10 +58,42 @@ def test_the_row_that_answers_is_found_first_and_cited(graph: KnowledgeBase, que
 
 
 def test_a_question_that_asks_for_nothing_has_no_such_row(graph: KnowledgeBase) -> None:
-    for question in ("Leaf 6", "How tall is Leaf 6?", "Who directed Film 999?", "", "like"):
+    for question in ("How tall is Leaf 6?", "Who directed Film 999?", "", "like"):
         assert asked_rows(graph.connection, prepare(graph.connection, question)) == {}
     plan = prepare(graph.connection, "What does Leaf 6 like?", where="uri = 'films.csv'")
     assert asked_rows(graph.connection, plan) == {}
+
+
+LONGER = ["Jaws 3-D,directed_by,Joe Alves", "Jaws 3-D,has_tags,shark", "Jaws 3-D,starred_actors,Dennis Quaid",
+          "Jaws 2,has_tags,shark", "Raise the Titanic,release_year,1980"]  # fmt: skip
+NAMED = ["Jaws,directed_by,Steven Spielberg", "Jaws,has_tags,shark", "Jaws,release_year,1975",
+         "Titanic,directed_by,James Cameron"]  # fmt: skip
+
+
+@pytest.fixture
+def sharks(kb: KnowledgeBase, tmp_path: Path) -> KnowledgeBase:
+    kb.set(embedding_model="")
+    filling = [
+        f"Long film {n} of the sea and the great white shark that nobody saw,has_tags,tag {n}" for n in range(90)
+    ]
+    rows = [row for n in range(6) for row in (*filling[n * 15 : n * 15 + 15], *LONGER[n : n + 1], *NAMED[n : n + 1])]
+    (tmp_path / "films.csv").write_text("\n".join(["head,relation,tail", *rows]) + "\n", "utf-8")
+    kb.import_graph([tmp_path / "films.csv"])
+    return kb
+
+
+@pytest.mark.parametrize("question", ["jaws", "Jaws", "What is Jaws?"])
+def test_the_rows_of_what_is_named_come_before_those_of_longer_names(sharks: KnowledgeBase, question: str) -> None:
+    hits = sharks.search(question, k=3)
+    assert {"".join(text for text, _ in hit.snippet) for hit in hits} == set(NAMED[:3])
+    assert {citation.quote for citation in sharks.ask(question, k=3).citations} == set(NAMED[:3])
+
+
+def test_a_note_about_what_is_named_stays_first(sharks: KnowledgeBase, vault: Vault) -> None:
+    sharks.add([vault({"Jaws.md": "A film that I saw in Porto."})])
+    assert sharks.search("Jaws", k=1)[0].uri.endswith("Jaws.md")
+    plan = prepare(sharks.connection, "Jaws")
+    assert asked_rows(sharks.connection, plan) == {}
 
 
 def test_what_it_added_is_explained(graph: KnowledgeBase) -> None:
