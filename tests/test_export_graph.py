@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import csv
 import json
+import os
+import stat
+import subprocess
+import sys
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -324,6 +329,56 @@ def test_what_is_there_is_not_replaced_by_the_way(kb: KnowledgeBase, tmp_path: P
     kb.export_graph(out, overwrite=True)
     assert out.read_text().startswith("kind,head,")
     assert not [path for path in tmp_path.iterdir() if path.name.startswith(".graphrag-")]
+
+
+def test_the_knowledge_base_is_not_replaced_by_its_export(kb: KnowledgeBase, tmp_path: Path) -> None:
+    (tmp_path / "link.csv").symlink_to(tmp_path / "kb.db")
+    os.link(tmp_path / "kb.db", tmp_path / "hard.csv")
+    for name in ("kb.db", "link.csv", "hard.csv", "kb.db-wal", "kb.db-shm", "kb.db-journal"):
+        with pytest.raises(ExportError, match="is the knowledge base itself, or a part of it; name another file"):
+            kb.export_graph(tmp_path / name, "csv", overwrite=True)
+    assert (tmp_path / "kb.db").read_bytes().startswith(b"SQLite format 3")
+
+
+def test_links_are_followed_and_modes_stay(kb: KnowledgeBase, tmp_path: Path) -> None:
+    (tmp_path / "there").mkdir()
+    target, link = tmp_path / "there" / "real.csv", tmp_path / "link.csv"
+    target.write_text("before")
+    target.chmod(0o640)
+    link.symlink_to(target)
+    kb.export_graph(link, overwrite=True)
+    assert link.is_symlink() and target.read_text().startswith("kind,") and target.stat().st_mode & 0o777 == 0o640
+    target.unlink()
+    kb.export_graph(link)
+    assert link.is_symlink() and target.read_text().startswith("kind,")
+
+
+def test_a_pipe_is_written_into(kb: KnowledgeBase, tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe.csv"
+    os.mkfifo(pipe)
+    with ThreadPoolExecutor() as pool:
+        read = pool.submit(pipe.read_text)
+        kb.export_graph(pipe, overwrite=True)
+        assert read.result(10).startswith("kind,")
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+
+
+def test_standard_output_holds_the_graph_alone(kb: KnowledgeBase, tmp_path: Path) -> None:
+    bring(kb, write_rows(tmp_path))
+    options = ["/dev/stdout", "--format", "csv", "-d", tmp_path / "kb.db"]
+    command = [sys.executable, "-m", "llm", "graphrag", "export", *options]
+    for how in ("pipe", "file"):
+        with (tmp_path / "caught").open("wb") as file:
+            done = subprocess.run(command, stdout=file if how == "file" else subprocess.PIPE, stderr=subprocess.PIPE)
+        said = (tmp_path / "caught").read_bytes() if how == "file" else done.stdout
+        assert done.returncode == 0 and said.startswith(b"kind,") and said.endswith(b"\n") and b"as csv" not in said
+        assert b"/dev/stdout: 2 entities, 1 triple, 0 attributes, as csv." in done.stderr
+    assert Path("/dev/stdout").is_symlink()
+
+
+def write_rows(folder: Path) -> Path:
+    (folder / "rows.csv").write_text("Ann,knows,Ben\n")
+    return folder / "rows.csv"
 
 
 def test_without_pyarrow(kb: KnowledgeBase, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

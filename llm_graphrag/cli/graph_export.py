@@ -19,13 +19,16 @@ __all__ = ["export_graph"]
 def export_graph(
     database: Path, out: Path, format: str, overwrite: bool, private: bool, scope: Mapping[str, Any], as_json: bool
 ) -> None:
-    """Write the graph to ``out`` and say what was written."""
+    """Write the graph to ``out`` and say what was written, apart from it if it is a pipe or standard output."""
+    from ..share.exports.formats import is_stream
+
+    apart = is_stream(out)
     with open_knowledge_base(database) as kb:
         done = kb.export_graph(out, format, overwrite=overwrite, private=private, **scope)
     if as_json:
         print_json(asdict(done))
         return
     written = held({"entities": done.entities, "triples": done.triples, "attributes": done.attributes})
-    click.echo(f"{printable(str(out))}: {written}, as {done.format}.")
+    click.echo(f"{printable(str(out))}: {written}, as {done.format}.", err=apart)
     if done.hint:
-        click.echo(printable(done.hint))
+        click.echo(printable(done.hint), err=apart)

@@ -1,12 +1,18 @@
-"""The formats of an export, and how one is written: aside first, then put in its place whole."""
+"""The formats of an export, and how one is written: aside first, then put in its place whole.
+
+A symbolic link is followed. What is no regular file, as a pipe or a device, is written into and stays what it is.
+"""
 
 from __future__ import annotations
 
+import os
 import shutil
+import sqlite3
 import tempfile
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 import pluggy
 
@@ -15,7 +21,7 @@ from ...hookspecs import Exporter
 if TYPE_CHECKING:
     from .graph import Graph
 
-__all__ = ["ExportError", "format_of", "register_exporters", "write"]
+__all__ = ["ExportError", "format_of", "is_stream", "register_exporters", "write"]
 
 hookimpl = pluggy.HookimplMarker("llm_graphrag")
 
@@ -72,6 +78,43 @@ def format_of(out: Path, name: str, known: dict[str, Exporter]) -> str:
     return found
 
 
+def is_stream(out: Path) -> bool:
+    """Whether this is no place for a file: a pipe, a device, or what a process has open, as /dev/stdout."""
+    return _descriptor(out) is not None or (out.exists() and not out.is_file() and not out.is_dir())
+
+
+def _descriptor(out: Path) -> int | None:
+    """The number of an open file, if that is what the path names."""
+    name = str(out.absolute())
+    number = {"/dev/stdout": "1", "/dev/stderr": "2"}.get(name) or name.removeprefix("/dev/fd/")
+    return int(number) if number.isascii() and number.isdigit() else None
+
+
+def _opened(out: Path) -> IO[bytes]:
+    """A stream to write into. One that is open goes on where it is."""
+    number = _descriptor(out)
+    return out.open("wb") if number is None else os.fdopen(os.dup(number), "wb")
+
+
+def _replace(made: Path, place: Path) -> None:
+    """Put a file in its place; one that was there hands on its owner and its mode."""
+    if place.is_file():
+        before = place.stat()
+        with suppress(PermissionError, AttributeError):  # only root may, and Windows has no such thing
+            os.chown(made, before.st_uid, before.st_gid)
+        made.chmod(before.st_mode & 0o7777)
+    made.replace(place)
+
+
+def _refuse_itself(connection: sqlite3.Connection, place: Path) -> None:
+    """Raise ExportError if an export would replace the file that it is made of, or what SQLite keeps beside it."""
+    own = connection.execute("SELECT file FROM pragma_database_list WHERE name = 'main'").fetchone()[0]
+    for suffix in ("", "-wal", "-shm", "-journal") if own else ():
+        path = Path(os.path.realpath(own) + suffix)
+        if place == path or (place.exists() and path.exists() and place.samefile(path)):
+            raise ExportError(f"{place} is the knowledge base itself, or a part of it; name another file")
+
+
 def write(graph: Graph, out: Path, exporter: Exporter, overwrite: bool) -> str:
     """Write a file or a folder; returns what the format has to say. Raises ExportError if something is there."""
     if exporter.folder and out.is_file():
@@ -79,22 +122,30 @@ def write(graph: Graph, out: Path, exporter: Exporter, overwrite: bool) -> str:
     if out.is_dir() and not exporter.folder:
         inside = out / f"graph{next(iter(exporter.extensions), '')}"
         raise ExportError(f"{out} is a folder; name a file in it, such as {inside}")
-    if not overwrite and out.exists() and not (out.is_dir() and not any(out.iterdir())):
+    stream = is_stream(out)
+    place = out if stream else Path(os.path.realpath(out))
+    _refuse_itself(graph.connection, place)
+    if not overwrite and not stream and out.exists() and not (out.is_dir() and not any(out.iterdir())):
         raise ExportError(f"{out} is there already; --overwrite replaces it")
-    if not out.parent.is_dir():
-        raise ExportError(f"There is no folder {out.parent} to write to")
-    aside = Path(tempfile.mkdtemp(prefix=".graphrag-", dir=out.parent))
+    if not place.parent.is_dir():
+        raise ExportError(f"There is no folder {place.parent} to write to")
+    aside = Path(tempfile.mkdtemp(prefix=".graphrag-", dir=None if stream else place.parent))
     try:
         made = aside / "out"
         if exporter.folder:
             made.mkdir()
         said = exporter.write(graph, made)
-        if not exporter.folder:
-            made.replace(out)
+        if stream:
+            with made.open("rb") as file, _opened(out) as into:
+                shutil.copyfileobj(file, into)
+        elif not exporter.folder:
+            _replace(made, place)
         else:
-            out.mkdir(exist_ok=True)
             for path in sorted(made.iterdir()):
-                path.replace(out / path.name)
+                _refuse_itself(graph.connection, place / path.name)
+            place.mkdir(exist_ok=True)
+            for path in sorted(made.iterdir()):
+                _replace(path, place / path.name)
         return said.replace(str(made), str(out))
     finally:
         shutil.rmtree(aside, ignore_errors=True)
