@@ -12,6 +12,8 @@ from urllib.parse import unquote
 
 import pytest
 
+from llm_graphrag.knowledge_base import KnowledgeBase
+
 if sys.version_info >= (3, 11):
     import tomllib
 else:
@@ -141,3 +143,23 @@ def test_example_vault_has_the_one_broken_link_it_promises() -> None:
         broken |= {target for target in re.findall(r"\[\[([^\]|#]+)", text) if target not in names}
     assert broken == {"Light pollution survey"}
     assert len(notes) == 34
+
+
+def written_queries() -> list[tuple[str, bool]]:
+    """The queries of docs/query.md and of the help of ``query``, and whether they are openCypher."""
+    text = "\n".join((ROOT / "docs" / name).read_text(encoding="utf-8") for name in ("query.md", "cli.md"))
+    found = [(sql, False) for sql in re.findall(r"```sql\n(.*?)```", text, re.DOTALL)]
+    found += [(sql, False) for sql in re.findall(r'graphrag query "(SELECT[^"]*)"', text)]
+    found += [(sql, False) for sql in re.findall(r'kb\.query\("(SELECT[^"]*)"\)', text)]
+    return found + [(cypher, True) for cypher in re.findall(r'graphrag query --cypher "([^"]*)"', text)]
+
+
+def test_written_queries_find_rows_in_the_example_vault(tmp_path: Path) -> None:
+    queries = written_queries()
+    assert [cypher for _, cypher in queries].count(False) >= 4 and (queries[-1][1])
+    with KnowledgeBase.open(tmp_path / "kb.db", create=True) as kb:
+        kb.set(embedding_model="")
+        kb.add([ROOT / "examples" / "vault"])
+        for query, cypher in queries:
+            if not cypher or importlib.util.find_spec("kglite"):
+                assert kb.query(query, cypher=cypher, seconds=20).rows, query

@@ -113,6 +113,8 @@ def test_path_over_a_relation_and_over_a_third_thing(filled: Run) -> None:
         (["path", "Graz", "Graz", "--via", "Grax"], "Error: Nothing is called Grax. Did you mean Graz"),
         (["path", "Graz", "Island", "--relation", "direct_by"],
          "Error: There is no relation 'direct_by' in this file. Did you mean directed_by?"),
+        (["path", "Graz", "Island", "--relation", "^directed_by"],
+         "Error: There is no relation '^directed_by' in this file. Leave out the ^: directed_by is there."),
         (["follow", "Graz", "direct_by"], "Error: There is no relation 'direct_by' in this file."),
         (["follow", "Graz", " "], "Error: The metapath is empty."),
         (["follow", "Nowhere", "links_to"], "Error: Nothing is called Nowhere."),

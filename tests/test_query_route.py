@@ -9,7 +9,7 @@ from conftest import Run, Vault
 
 from llm_graphrag.knowledge_base import KnowledgeBase
 from llm_graphrag.routes.hits import Proposal, Proposals
-from llm_graphrag.routes.query import NO_SELECT, query
+from llm_graphrag.routes.query import NO_PLACE, NO_SELECT, query
 from llm_graphrag.routes.search import prepare
 
 NOTES = {
@@ -93,6 +93,8 @@ def test_scope_and_k_hold(notes: KnowledgeBase) -> None:
         ("SELECT * FROM kg_settings", "kg_settings cannot be queried."),
         ("SELECT 1; DELETE FROM kg_chunks", "Only one query at a time"),
         ("SELECT 1 WHERE 0", "The query gave no rows."),
+        ("SELECT count(*) AS n FROM kg_entities", NO_PLACE),
+        ("SELECT 123456 AS chunk", NO_PLACE),
     ],
 )
 def test_what_cannot_be_run_is_said(notes: KnowledgeBase, question: str, note: str) -> None:

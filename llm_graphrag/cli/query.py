@@ -71,10 +71,10 @@ def query(
 
     \b
     Examples:
-      llm graphrag query "SELECT head, tail FROM kg_facts WHERE relation = 'works_at'"
+      llm graphrag query "SELECT head, tail FROM kg_facts WHERE relation = 'employer'"
       llm graphrag query --schema
       llm graphrag query - --csv < report.sql > report.csv
-      llm graphrag query --cypher "MATCH (a)-[:knows]->(b) RETURN a.name, b.name"
+      llm graphrag query --cypher "MATCH (a)-[:employer]->(b) RETURN a.name, b.name"
       llm graphrag query -m gpt-4o-mini "Which people are named in the most notes?"
     """
     if as_csv and as_json:

@@ -139,7 +139,7 @@ def known(connection: sqlite3.Connection, names: Sequence[str]) -> list[str]:
     for name in there:
         folded.setdefault(_folded(name), name)
     for name in names:
-        if name not in exact and _folded(name) not in folded:
+        if name not in exact and (_folded(name) not in folded or name.startswith("^")):
             raise ValueError(_unknown(name, there, folded))
     return [name if name in exact else folded[_folded(name)] for name in names]
 
@@ -147,6 +147,8 @@ def known(connection: sqlite3.Connection, names: Sequence[str]) -> list[str]:
 def _unknown(name: str, there: Sequence[str], folded: Mapping[str, str]) -> str:
     """What is said of a relation that is not there."""
     said = f"There is no relation {shortened(name)!r} in this file."
+    if name.startswith("^") and _folded(name) in folded:
+        return f"{said} Leave out the ^: {shortened(folded[_folded(name)])} is there."
     near = [folded[key] for key in difflib.get_close_matches(_folded(name), folded, n=3, cutoff=0.5)]
     if near:
         return f"{said} Did you mean {' or '.join(map(shortened, near))}?"

@@ -32,6 +32,10 @@ __all__ = ["query"]
 NAMED = 10  # entities of the query that facts are looked for with
 NAMES = 3  # entities that share a name in a row
 NO_SELECT = "Route query takes one SELECT; llm graphrag query --schema lists what it can be over."
+NO_PLACE = (
+    "The query gave rows, and none leads to a passage. Give columns that do: chunk or first_chunk; triple; head, "
+    "relation and tail, as of kg_facts; or names of things. The rows themselves: llm graphrag query"
+)
 
 Found = tuple[int, Fact | None]
 """A chunk, and the fact that it states, if it is one that is shown."""
@@ -108,7 +112,7 @@ def query(
         if len(best) >= k:
             break
     ranked = sorted(best, key=lambda chunk: (-best[chunk], chunk))[:k]
-    notes = ("The query gave no rows.",) if not rows.rows else ()
+    notes = ("The query gave no rows.",) if not rows.rows else () if ranked else (NO_PLACE,)
     return Proposals(
         (Proposal(c, best[c], {"query": best[c]}, tuple(facts.get(c, {}).values())) for c in ranked), notes
     )
