@@ -47,7 +47,7 @@ class Passage:
 class Context:
     """The passages in reading order, what they cost and may cost, and how many did not fit.
 
-    ``walked`` are the facts that a model found on its way through the graph, and ``unshown`` counts those of them that
+    ``walked`` are the facts that a model found on its way through the graph, and ``roomless`` those of them that
     have no room.
     """
 
@@ -56,7 +56,7 @@ class Context:
     budget: int
     cut: int
     walked: tuple[Fact, ...] = ()
-    unshown: int = 0
+    roomless: tuple[Fact, ...] = ()
 
 
 def build(connection: sqlite3.Connection, hits: Sequence[Hit], terms: Sequence[Term], budget: int = BUDGET) -> Context:

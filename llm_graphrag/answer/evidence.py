@@ -88,8 +88,8 @@ def _with_walks(connection: sqlite3.Connection, found: Found, k: int, budget: in
     kept = min(needed, budget // 2)
     context = build(connection, hits, terms, budget - kept)
     facts = of_triples(connection, triples, {passage.hit.chunk: passage.number for passage in context.passages})
-    walked, unshown = fitting(explored, facts, max(kept, budget - context.tokens))
-    return replace(context, walked=walked, unshown=unshown)
+    walked, roomless = fitting(explored, facts, max(kept, budget - context.tokens))
+    return replace(context, walked=walked, roomless=roomless)
 
 
 def late_documents(connection: sqlite3.Connection, documents: Collection[int]) -> Mapping[int, str]:

@@ -72,7 +72,9 @@ def speak(
     late = late_documents(connection, {source.document for source in sources})
     if strict:
         refuse_stale((source.uri, late.get(source.document)) for source in sources)
-    prompt = user_prompt(sources, facts, shown.question, context.unshown)
+    told = {(fact.head, fact.relation, fact.tail) for fact in facts}
+    unshown = sum((fact.head, fact.relation, fact.tail) not in told for fact in context.roomless)
+    prompt = user_prompt(sources, facts, shown.question, unshown)
     trace = {"model": caller.model_id, "prompt": _digest(SYSTEM, prompt), "sources": [_place(s) for s in sources]}
     speech = Speech(Verifier(sources, shown.question, _stands_in(connection), facts), on_text)
     feed = speech.feed if on_text is not None else None
@@ -82,18 +84,18 @@ def speak(
         if speech.shown:  # then the evidence has the numbers that were printed
             shown = evidence(connection, shown.question, found, k=k, budget=budget, strict=False)
         answer = replace(shown, model=caller.model_id, trouble=_trouble(error))
-        return Spoken(answer, trace | {"error": str(error), "shown": speech.shown}, context.unshown)
+        return Spoken(answer, trace | {"error": str(error), "shown": speech.shown}, unshown)
     if not speech.heard:  # it was not asked to stream, or could not
         speech.feed(reply.text)
     said = speech.close()
     answer = replace(shown, model=caller.model_id, verdict=said.verdict, missing=said.missing)
     if said.verdict == "abstained":
-        return Spoken(replace(answer, hint=f"{said.why} {NEAREST}"), trace | _told(reply, said), context.unshown)
+        return Spoken(replace(answer, hint=f"{said.why} {NEAREST}"), trace | _told(reply, said), unshown)
     cited = _citations(said, {source.number: source for source in sources}, outline, late)
     citations = with_cells(connection, cited)
     text = "".join(sentence.before + sentence.text for sentence in said.sentences)
     answer = replace(answer, answer=text, sentences=said.sentences, citations=citations, facts=facts)
-    return Spoken(replace(answer, cut=context.cut, hint=""), trace | _told(reply, said), context.unshown)
+    return Spoken(replace(answer, cut=context.cut, hint=""), trace | _told(reply, said), unshown)
 
 
 def _trouble(error: Exception) -> Trouble:

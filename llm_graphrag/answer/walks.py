@@ -47,10 +47,12 @@ def walks(found: Sequence[Explored], ends: Collection[int]) -> tuple[tuple[int, 
     return tuple(tuple(found[place].triple for place in way) for way in whole)
 
 
-def fitting(walks: Sequence[Sequence[int]], facts: Mapping[int, Fact], room: int) -> tuple[tuple[Fact, ...], int]:
-    """The facts of the walks that have room in so many tokens, and how many triples have none.
+def fitting(
+    walks: Sequence[Sequence[int]], facts: Mapping[int, Fact], room: int
+) -> tuple[tuple[Fact, ...], tuple[Fact, ...]]:
+    """The facts of the walks that have room in so many tokens, and those that have none.
 
-    A triple without a fact has lost its evidence, and nothing can be cited for it.
+    A triple without a fact has lost its evidence, and nothing can be cited for a walk over it.
     """
     sides = shared(facts.values())
     told: dict[int, Fact] = {}
@@ -63,7 +65,7 @@ def fitting(walks: Sequence[Sequence[int]], facts: Mapping[int, Fact], room: int
         room -= costs
         opened.update(sides[fact] for fact in new)
         told |= {triple: facts[triple] for triple in walk}
-    return tuple(told.values()), len({triple for walk in walks for triple in walk}) - len(told)
+    return tuple(told.values()), tuple(fact for triple, fact in facts.items() if triple not in told)
 
 
 def tokens_of(facts: Collection[Fact]) -> int:
