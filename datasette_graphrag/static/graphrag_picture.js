@@ -2,11 +2,15 @@
 //
 // d3-force computes the places once, before anything is shown, so nothing jumps about. Glyphs and
 // letters keep their size when the picture is made larger; a label is shown where it covers no other.
+// A link leads around what it does not join: nodes are moved out of its way, and where one is left it bends.
 (() => {
   const NS = "http://www.w3.org/2000/svg";
   const REACH = 13; // of a node, for a finger
   const RADIUS = 6;
   const MARGIN = 34;
+  const CLEAR = [22, 44]; // between a link and a node it does not join, where there is room: of many nodes, of few
+  const TOUCHED = 6; // as near as a link may come to such a node before it bends
+  const BENDS = [0.06, 0.1, 0.15, 0.21, 0.28, 0.36, 0.45].flatMap((bend) => [bend, -bend]); // of its length
   const TURN = 560; // narrower than this, paths run downwards
   const calm = matchMedia("(prefers-reduced-motion: reduce)");
 
@@ -33,6 +37,29 @@
     let length = Math.min(points.length, 60);
     while (length > 1 && measure(cut(length), element) > most) length -= 1;
     return cut(length);
+  };
+
+  // The nearest place on the way from a to b, from 0 to 1, and how far from it p is, sideways.
+  const beside = ([ax, ay], [bx, by], [px, py]) => {
+    const dx = bx - ax, dy = by - ay, square = dx * dx + dy * dy || 1;
+    const t = Math.min(Math.max(((px - ax) * dx + (py - ay) * dy) / square, 0), 1);
+    const x = px - ax - t * dx, y = py - ay - t * dy;
+    return {t, x, y, far: Math.sqrt(x * x + y * y)};
+  };
+
+  // Whether the way from a to b passes through a box.
+  const through = ([ax, ay], [bx, by], [left, top, right, bottom]) => {
+    if (Math.max(ax, bx) < left || Math.min(ax, bx) > right || Math.max(ay, by) < top || Math.min(ay, by) > bottom) return false;
+    let from = 0, to = 1;
+    for (const [start, step, low, high] of [[ax, bx - ax, left, right], [ay, by - ay, top, bottom]]) {
+      if (Math.abs(step) < 1e-9) {
+        if (start < low || start > high) return false;
+      } else {
+        const ends = [(low - start) / step, (high - start) / step].sort((a, b) => a - b);
+        [from, to] = [Math.max(from, ends[0]), Math.min(to, ends[1])];
+      }
+    }
+    return from < to;
   };
 
   const draw = (figure) => {
@@ -86,8 +113,8 @@
       const most = Math.min(190, width * 0.45);
       for (const node of nodes) {
         Object.assign(node, {x: undefined, y: undefined, vx: 0, vy: 0, fx: null, fy: null});
-        node.text.textContent = fitted(node.entity.name, node.text, most);
-        node.wide = measure(node.text.textContent, node.text);
+        node.labels = [most, most / 2].map((wide) => fitted(node.entity.name, node.text, wide))
+          .map((text) => ({text, wide: measure(text, node.text)}));
       }
       for (const link of links) {
         link.text.textContent = fitted(link.said, link.text, most);
@@ -118,6 +145,50 @@
       for (const node of nodes) node.fx = node.fy = null;
       simulation.on("tick", render);
       whole();
+      part();
+      whole();
+    };
+
+    // Moves nodes out of the way of links that do not join them, and apart, as they are seen.
+    const part = () => {
+      const places = nodes.map(at);
+      const index = new Map(nodes.map((node, n) => [node, n]));
+      const push = (n, x, y) => {
+        if (nodes[n].end) return;
+        const [slowX, slowY] = !along ? [1, 1] : across() ? [0.4, 1] : [1, 0.8]; // paths keep their order
+        places[n][0] = Math.min(Math.max(places[n][0] + x * slowX, MARGIN), width - MARGIN);
+        places[n][1] = Math.min(Math.max(places[n][1] + y * slowY, MARGIN), height - MARGIN);
+      };
+      const clear = Math.min(Math.max(300 / nodes.length, CLEAR[0]), CLEAR[1]);
+      const rounds = Math.min(150, Math.ceil(3e6 / (nodes.length * (links.length + nodes.length))));
+      for (let round = 0; round < rounds; round += 1) {
+        for (const link of links) {
+          const [a, b] = [index.get(link.source), index.get(link.target)];
+          for (let n = 0; n < nodes.length; n += 1) {
+            if (n === a || n === b) continue;
+            const {t, x, y, far} = beside(places[a], places[b], places[n]);
+            if (far >= clear || t === 0 || t === 1) continue;
+            const [dx, dy] = [places[b][0] - places[a][0], places[b][1] - places[a][1]];
+            const length = Math.hypot(dx, dy) || 1, side = x * -dy + y * dx < 0 ? -1 : 1;
+            const [ux, uy] = [side * -dy / length, side * dx / length], by = (clear - far) / 4;
+            push(n, ux * by, uy * by);
+            push(a, -ux * by * (1 - t) / 2, -uy * by * (1 - t) / 2);
+            push(b, -ux * by * t / 2, -uy * by * t / 2);
+          }
+        }
+        for (let n = 0; n < nodes.length; n += 1) {
+          for (let m = 0; m < n; m += 1) {
+            const [x, y] = [places[n][0] - places[m][0], places[n][1] - places[m][1]];
+            const far = Math.hypot(x, y) || 1, by = (1.5 * CLEAR[0] - far) / 4;
+            if (by <= 0) continue;
+            push(n, x / far * by, y / far * by);
+            push(m, -x / far * by, -y / far * by);
+          }
+        }
+      }
+      nodes.forEach((node, n) => {
+        [node.x, node.y] = [(places[n][0] - view.x) / view.kx, (places[n][1] - view.y) / view.ky];
+      });
     };
 
     // The picture fills its stage: it may be drawn out in one direction up to twice as much as in the other.
@@ -159,14 +230,19 @@
         node.a.classList.toggle("aside", Boolean(aside(node)));
       }
       for (const link of links) {
-        const [x1, y1] = places.get(link.source), [x2, y2] = places.get(link.target);
-        const length = Math.hypot(x2 - x1, y2 - y1) || 1, ux = (x2 - x1) / length, uy = (y2 - y1) / length;
-        const gap = (node) => (node.end ? 13 : RADIUS + 2);
-        const [ax, ay] = [x1 + ux * gap(link.source), y1 + uy * gap(link.source)];
-        const [bx, by] = [x2 - ux * gap(link.target), y2 - uy * gap(link.target)];
-        link.line.setAttribute("d", `M${ax.toFixed(1)} ${ay.toFixed(1)}L${bx.toFixed(1)} ${by.toFixed(1)}`);
+        const ends = [places.get(link.source), places.get(link.target)];
+        const over = bent(link, ends, places);
+        link.points = curve(ends[0], over, ends[1]);
+        const leave = (node, [x, y]) => {
+          const length = Math.hypot(over[0] - x, over[1] - y) || 1, gap = node.end ? 13 : RADIUS + 2;
+          const [ux, uy] = [(over[0] - x) / length, (over[1] - y) / length];
+          return [x + ux * gap, y + uy * gap, -ux, -uy];
+        };
+        const [a, b] = [leave(link.source, ends[0]), leave(link.target, ends[1])];
+        const way = [a, over, b].map(([x, y]) => `${x.toFixed(1)} ${y.toFixed(1)}`);
+        link.line.setAttribute("d", link.points.length > 2 ? `M${way[0]}Q${way[1]} ${way[2]}` : `M${way[0]}L${way[2]}`);
         link.ways.forEach((forward, index) => {
-          const [x, y, dx, dy] = forward ? [bx, by, ux, uy] : [ax, ay, -ux, -uy];
+          const [x, y, dx, dy] = forward ? b : a;
           const [tx, ty] = [x - 6.5 * dx, y - 6.5 * dy];
           link.tips[index].setAttribute("d", `M${x.toFixed(1)} ${y.toFixed(1)}L${(tx - 3 * dy).toFixed(1)} ${(ty + 3 * dx).toFixed(1)}`
             + `L${(tx + 3 * dy).toFixed(1)} ${(ty - 3 * dx).toFixed(1)}Z`);
@@ -177,27 +253,55 @@
       label(places);
     };
 
+    // The point that a link is drawn towards from both its ends: between them, unless nodes are in its way.
+    const bent = (link, [[x1, y1], [x2, y2]], places) => {
+      const middle = (bend) => [(x1 + x2) / 2 + bend * (y1 - y2), (y1 + y2) / 2 + bend * (x2 - x1)];
+      const reach = Math.hypot(x2 - x1, y2 - y1) * BENDS.at(-2) + 20;
+      const others = nodes.filter((node) => {
+        if (node === link.source || node === link.target) return false;
+        const [x, y] = places.get(node);
+        return x > Math.min(x1, x2) - reach && x < Math.max(x1, x2) + reach
+          && y > Math.min(y1, y2) - reach && y < Math.max(y1, y2) + reach;
+      });
+      const touched = (over, most) => { // by how much it comes too near to others
+        const points = curve([x1, y1], over, [x2, y2]);
+        let much = 0;
+        for (const node of others) {
+          const enough = TOUCHED + (node.end ? 12 : RADIUS), place = places.get(node);
+          let far = enough;
+          for (let n = 1; n < points.length; n += 1) far = Math.min(far, beside(points[n - 1], points[n], place).far);
+          much += enough - far;
+          if (much >= most) break;
+        }
+        return much;
+      };
+      let best = middle(0), least = touched(best, Infinity);
+      for (const bend of BENDS) {
+        if (!least) break;
+        const over = middle(2 * bend), much = touched(over, least);
+        if (much < least) [best, least] = [over, much];
+      }
+      return best;
+    };
+
+    // Points of a link, as many as its bend needs.
+    const curve = (a, over, b) => {
+      const off = Math.hypot(over[0] - (a[0] + b[0]) / 2, over[1] - (a[1] + b[1]) / 2);
+      if (off < 0.5) return [a, b];
+      return [...Array(11).keys()].map((n) => on(a, over, b, n / 10));
+    };
+
+    const on = (a, over, b, t) => [0, 1].map((i) => (1 - t) ** 2 * a[i] + 2 * t * (1 - t) * over[i] + t * t * b[i]);
+
     const boxed = (x, y, anchor, wide) => {
       const left = anchor === "start" ? x : anchor === "end" ? x - wide : x - wide / 2;
       return [left - 1, y - 7, left + wide + 1, y + 7];
     };
 
-    // How many of a node's own links run through a label of it at this spot.
-    const crossed = ([x, y, anchor], node, places) => {
-      const [a, b, c, d] = boxed(x, y, anchor, node.wide);
-      const [nx, ny] = places.get(node);
-      let n = 0;
-      for (const other of node.near) {
-        const [ox, oy] = places.get(other);
-        for (let t = 0.05; t < 1; t += 0.05) {
-          const [px, py] = [nx + t * (ox - nx), ny + t * (oy - ny)];
-          if (px > a && px < c && py > b && py < d) {
-            n += 1;
-            break;
-          }
-        }
-      }
-      return n;
+    // How many links run through a label at this spot.
+    const crossed = ([x, y, anchor], wide) => {
+      const box = boxed(x, y, anchor, wide);
+      return links.filter(({points}) => points.slice(1).some((point, n) => through(points[n], point, box))).length;
     };
 
     // Labels, the most telling first, each where it covers nothing that is there already.
@@ -221,13 +325,20 @@
       const worth = (node) => (node === active ? 1e6 : 0) + (node.end ? 1e5 : 0) + (active?.near.has(node) ? 1e4 : 0) + node.near.size;
       for (const node of [...nodes].sort((a, b) => worth(b) - worth(a) || a.id - b.id)) {
         const [x, y] = places.get(node), r = node.end ? 16 : RADIUS + 4;
-        const spots = [[x + r, y, "start"], [x - r, y, "end"], [x, y + r + 6, "middle"], [x, y - r - 6, "middle"]];
-        if (along && across()) spots.unshift(spots.pop());
-        const edge = Math.min(Math.max(x, node.wide / 2 + 3), width - node.wide / 2 - 3);
-        spots.push([edge, y + r + 6, "middle"], [edge, y - r - 6, "middle"]);
-        const forced = spots.at(-2);
-        spots.sort((a, b) => crossed(a, node, places) - crossed(b, node, places));
-        const spot = put(node.wide, spots) ?? (node === active ? put(node.wide, [forced], true) : null);
+        let spot = null;
+        for (const {text, wide} of node.labels) {
+          const spots = [[x + r, y, "start"], [x - r, y, "end"], [x, y + r + 6, "middle"], [x, y - r - 6, "middle"]];
+          if (along && across()) spots.unshift(spots.pop());
+          const edge = Math.min(Math.max(x, wide / 2 + 3), width - wide / 2 - 3);
+          spots.push([edge, y + r + 6, "middle"], [edge, y - r - 6, "middle"]);
+          const forced = spots.at(-2);
+          for (const up of [-1, 1]) spots.push([x + r, y + up * r, "start"], [x - r, y + up * r, "end"]);
+          const worse = new Map(spots.filter((one) => free(boxed(...one, wide))).map((one) => [one, crossed(one, wide)]));
+          spot = put(wide, [...worse.keys()].sort((a, b) => worse.get(a) - worse.get(b)))
+            ?? (node === active ? put(wide, [forced], true) : null);
+          if (spot) node.text.textContent = text;
+          if (spot) break;
+        }
         node.text.toggleAttribute("hidden", !spot);
         if (spot) {
           node.text.setAttribute("x", (spot[0] - x).toFixed(1));
@@ -237,8 +348,9 @@
       }
       for (const link of links) {
         const speaks = active ? link.source === active || link.target === active : along || links.length <= 12;
-        const [x1, y1] = places.get(link.source), [x2, y2] = places.get(link.target);
-        const spots = [0.5, 0.4, 0.6].map((t) => [x1 + t * (x2 - x1), y1 + t * (y2 - y1), "middle"]);
+        const [a, b] = [link.points[0], link.points.at(-1)], middle = link.points[5] ?? null;
+        const over = middle ? [0, 1].map((i) => 2 * middle[i] - (a[i] + b[i]) / 2) : [0, 1].map((i) => (a[i] + b[i]) / 2);
+        const spots = [0.5, 0.4, 0.6].map((t) => [...on(a, over, b, t), "middle"]);
         const spot = speaks ? put(link.wide, spots) : null;
         link.text.toggleAttribute("hidden", !spot);
         if (spot) {
@@ -250,11 +362,13 @@
 
     // Hands ---------------------------------------------------------------------
 
-    let held = null;
+    let held = null, veiled = null;
     svg.addEventListener("pointerdown", (event) => {
       if (event.button || held) return;
       const a = event.target.closest(".node");
       const node = a && nodes.find((one) => one.a === a);
+      veiled = event.pointerType === "touch" && node?.text.hasAttribute("hidden") ? node : null;
+      if (!node && active) look(null);
       held = {node, pointer: event.pointerId, x: event.clientX, y: event.clientY, moved: false, from: {...view}, at: node && [node.x, node.y]};
     });
     svg.addEventListener("pointermove", (event) => {
@@ -292,6 +406,12 @@
     };
     addEventListener("pointerup", drop); // also outside, where a press that has not moved yet may end
     addEventListener("pointercancel", drop);
+    // The first tap of a finger on a node without a label shows its name, the next opens it.
+    svg.addEventListener("click", (event) => {
+      if (!veiled || event.target.closest(".node") !== veiled.a) return;
+      event.preventDefault();
+      look(veiled);
+    });
     svg.addEventListener("wheel", (event) => {
       if (!event.ctrlKey && !event.metaKey) return;
       event.preventDefault();

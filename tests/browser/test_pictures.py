@@ -37,6 +37,8 @@ PAGES = {
     "crowd": "/crowd/-/graph/entity/centre",
     "sentences": "/light/-/graph/path?from=Ina+Morgan&to=Hamish+Bell&mentions=1",
     "wide": "/crowd/-/graph/path?from=centre&to_id=90",
+    "web": "/web/-/graph/path?from=east+end&to=west+end&k=20",
+    "few": "/web/-/graph/path?from=east+end&to=west+end&k=8",
 }
 LONG = "Donaudampfschifffahrtsgesellschaft" * 15
 
@@ -55,10 +57,24 @@ def crowd(path: Path) -> Path:
     return shelf.close()
 
 
+def web(path: Path) -> Path:
+    """Two ends that many join, and these one another, so that links are in the way of nodes."""
+    shelf = Shelf(path)
+    chunk = shelf.document("n.md", ["All of it."])[0]
+    ends = shelf.entity("east end", "pole"), shelf.entity("west end", "pole")
+    middle = [shelf.entity(f"station {n} of the long line", f"type {n % 5}") for n in range(18)]
+    for n, one in enumerate(middle):
+        shelf.triple(ends[0], "leads to", one, chunk, "All")
+        shelf.triple(middle[n - 5], "near", one, chunk, "All")
+        if n % 3 == 0:
+            shelf.triple(one, "ends at", ends[1], chunk, "All")
+    return shelf.close()
+
+
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     folder = tmp_path_factory.mktemp("site")
-    files = [lighthouse(folder / "light.db"), crowd(folder / "crowd.db")]
+    files = [lighthouse(folder / "light.db"), crowd(folder / "crowd.db"), web(folder / "web.db")]
     with serving(*files, "--setting", "sql_time_limit_ms", 10_000) as base:
         yield base
 
@@ -158,6 +174,50 @@ def test_labels_cover_neither_one_another_nor_nodes(server: str, browser: Any, u
     labelled = page.locator(".stage .node text:not([hidden])").count()
     assert labelled >= min(20, page.locator(".stage .node").count())
     assert not page.locator(".stage .node.end text").first.get_attribute("hidden")
+    page.context.close()
+
+
+@pytest.mark.parametrize("width", [1280, 360])
+@pytest.mark.parametrize("url", [PAGES["web"], PAGES["few"], PAGES["through"]])
+def test_no_link_runs_through_what_it_does_not_join(server: str, browser: Any, url: str, width: int) -> None:
+    names = {one["entity"]["id"]: one["entity"]["name"] for one in twin(server, url)["picture"]["nodes"]}
+    pairs = {frozenset((names[e["head"]], names[e["tail"]])) for e in twin(server, url)["picture"]["edges"]}
+    page = visit(browser, server + url, width)
+    drawn = page.evaluate(
+        """() => {
+          const stage = document.querySelector(".stage").getBoundingClientRect();
+          const nodes = [...document.querySelectorAll(".stage a.node")].map((a) => {
+            const box = a.querySelector(".reach").getBoundingClientRect();
+            const [x, y] = [box.x + box.width / 2 - stage.x, box.y + box.height / 2 - stage.y];
+            return [a.querySelector("title").textContent, x, y];
+          });
+          return [...document.querySelectorAll(".stage .link")].map((link) => {
+            const length = link.getTotalLength();
+            const points = [...Array(101).keys()].map((n) => link.getPointAtLength(length * n / 100));
+            const far = (some, [, x, y]) => Math.min(...some.map((p) => Math.hypot(p.x - x, p.y - y)));
+            const end = (p) => nodes.reduce((a, b) => far([p], a) < far([p], b) ? a : b)[0];
+            const ends = [end(points[0]), end(points[100])];
+            const met = nodes.filter((node) => !ends.includes(node[0]) && far(points, node) < 7.5);
+            return [ends, met.map(([name]) => name)];
+          });
+        }"""
+    )
+    assert {frozenset(ends) for ends, _ in drawn} == pairs
+    assert [(ends, met) for ends, met in drawn if met] == []
+    page.context.close()
+
+
+def test_a_finger_sees_a_name_that_had_no_room_before_it_opens_it(server: str, browser: Any) -> None:
+    page = visit(browser, server + PAGES["crowd"], 360, has_touch=True, is_mobile=True)
+    bare = page.locator(".stage a.node:has(text[hidden])").first
+    name, url = bare.locator("title").text_content(), bare.get_attribute("href")
+    bare = page.locator(f'.stage a.node[href="{url}"]')
+    bare.locator("circle.reach").tap()
+    assert bare.locator("text:not([hidden])").count() == 1
+    assert bare.locator("text").text_content().startswith(name[:5])
+    assert page.url == server + PAGES["crowd"]
+    bare.locator("circle.reach").tap()
+    page.wait_for_url(f"**{url}")
     page.context.close()
 
 
