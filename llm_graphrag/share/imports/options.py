@@ -51,8 +51,9 @@ class ImportOptions:
 
     def of_reading(self) -> dict[str, Any]:
         """What decides what is read of a file."""
-        said = asdict(self)
-        return {name: value for name, value in said.items() if value and name not in ("nodes", "schema", "private")}
+        said, plain = asdict(self), asdict(ImportOptions())
+        left = ("nodes", "schema", "private")
+        return {name: value for name, value in said.items() if value != plain[name] and name not in left}
 
 
 def format_of(path: Path, options: ImportOptions) -> str:

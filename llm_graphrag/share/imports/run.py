@@ -10,7 +10,7 @@ import difflib
 import hashlib
 import json
 import sqlite3
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path, PurePosixPath
 
@@ -32,7 +32,7 @@ from ...text.counted import counted
 from .elsewhere import Elsewhere
 from .nodes import read_nodes
 from .ntriples import as_ntriples
-from .options import JSONL, NTRIPLES, TSV, TURTLE, ImportOptions, format_of
+from .options import JSONL, NTRIPLES, TSV, TURTLE, ImportOptions
 from .rdf import state, survey
 from .rdf_names import names_of
 from .reading import Reading
@@ -42,6 +42,7 @@ from .statements import Maker, Node
 from .statements import folded as identifier
 from .triples import read_lines, read_table
 from .vocabulary import SETTING, Vocabulary
+from .ways import NODES, Way, refuse_no_file, refuse_options_of_tables, said, way_of
 from .writing import GraphWriter, Known
 
 __all__ = ["GraphImport", "import_graph"]
@@ -76,14 +77,15 @@ def import_graph(
 ) -> GraphImport:
     """Import files. Raises FileNotFoundError, or ValueError for options that do not fit; else all is in the report."""
     for path in (*paths, *options.nodes):
-        _refuse_no_file(path)
-    formats = [format_of(path, options) for path in paths]
-    _refuse_options_of_tables(options, formats)
+        refuse_no_file(path)
     run = _Import(connection, options, progress)
-    for path in options.nodes:
-        run.nodes_file(path)
-    for path, format in zip(paths, formats, strict=True):
-        run.file(path, format)
+    ways = [way_of(path, options, run.writer.kept(stored_path(path.resolve()))) for path in paths]
+    refuse_options_of_tables(options, [way.format for way in ways])
+    run.tables([Way(path, NODES, options).table(path) for path in options.nodes])
+    run.tables([way for way in ways if way.format == NODES])
+    for way in ways:
+        if way.format != NODES:
+            run.file(way)
     run.say_missing()
     run.suggest()
     if options.schema and run.written:
@@ -96,26 +98,6 @@ def import_graph(
     return run.report
 
 
-def _refuse_no_file(path: Path) -> None:
-    """Raise FileNotFoundError, for a folder with how to read it."""
-    if path.is_dir():
-        for nodes, edges in (("nodes.csv", "relationships.csv"), ("entities.csv", "relations.csv")):
-            if (path / nodes).is_file() and (path / edges).is_file():
-                raise FileNotFoundError(f"{path} is a folder; read it with: {path / edges} --nodes {path / nodes}")
-        raise FileNotFoundError(f"{path} is a folder; name the files in it")
-    if not path.is_file():
-        raise FileNotFoundError(f"{path} is not there, or no file")
-
-
-def _refuse_options_of_tables(options: ImportOptions, formats: Collection[str]) -> None:
-    """Raise ValueError for what is said of columns and relations if nothing is read that has them."""
-    said = {name: getattr(options, name) for name in ("head", "relation", "tail")} | {"attribute": options.attributes}
-    if not {*formats} - {NTRIPLES, TURTLE}:
-        for name, value in said.items():
-            if value:
-                raise ValueError(f"--{name} is about tables and JSON lines of triples, and none is to be read")
-
-
 class _Import:
     """Reads files and has them written, one after the other."""
 
@@ -123,65 +105,105 @@ class _Import:
         self.connection, self.options = connection, options
         self.report = GraphImport()
         self.writer = GraphWriter(connection, utc_now(), progress)
-        self.nodes: dict[str, Node] = {}
+        self._tables: dict[str, dict[str, Node] | None] = {}  # place of a table → what its ids mean, None: unreadable
         self.written: list[int] = []  # documents
         self.vocabulary = Vocabulary(get_setting(connection, SETTING, {}))
         self.relations: set[str] = set()
         self.unread = False  # whether a file of triples is as it was
         self.own = {folded(row["name"]): row["name"] for row in schema.types(connection)}
 
-    def nodes_file(self, path: Path) -> None:
-        """Import a table of nodes, and learn what its ids stand for."""
+    def tables(self, ways: Sequence[Way]) -> dict[str, Node] | None:
+        """Import tables of nodes, each once; what their ids stand for, None if one cannot be read."""
+        nodes: dict[str, Node] = {}
+        for way in ways:
+            if way.place not in self._tables:
+                self._tables[way.place] = self._table(way, nodes)
+            nodes |= self._tables[way.place] or {}
+        return None if any(self._tables[way.place] is None for way in ways) else nodes
+
+    def _table(self, way: Way, others: Mapping[str, Node]) -> dict[str, Node] | None:
+        path, options = way.path, way.options
         try:
-            reading = self._text(path)
+            reading = self._text(way)
             nodes, named = read_nodes(
-                reading, self.options.delimiter, path.suffix.lower() == ".tsv", self._maker(),
-                None if self.options.join_spellings else self._elsewhere(path),
+                reading, options.delimiter, path.suffix.lower() == ".tsv", self._maker(way, others),
+                None if options.join_spellings else self._elsewhere(path),
             )  # fmt: skip
         except UnreadableError as error:
             self.report.skipped.append(Remark(path.name, str(error)))
-            return
-        self.nodes |= nodes
+            return None
         _say_namesakes(reading, list(named.values()))
-        self._put(path, reading, Known(None, _hash_of(path), self._how("nodes", named), self.options.private))
+        self._put(way, reading, self._new(way, named))
+        return nodes
 
-    def file(self, path: Path, format: str) -> None:
+    def file(self, way: Way) -> None:
         """Import a file, if it is not as it was imported before."""
-        nodes = {} if format in (NTRIPLES, TURTLE) else {key: asdict(node) for key, node in self.nodes.items()}
-        new = Known(None, _hash_of(path), self._how(format, nodes), self.options.private)
-        if self._is_known(path, new):
+        if lost := [path for path in way.options.nodes if not way.told and not self._is_table(path)]:
+            self._leave(way, lost)
+            return
+        nodes = self.tables([self._way_of_table(path, way) for path in way.options.nodes])
+        if nodes is None:
+            self.report.skipped.append(Remark(way.path.name, "not read, since a table of its nodes was not"))
+            return
+        new = self._new(way, {key: asdict(node) for key, node in nodes.items()})
+        if self._is_known(way, new):
             self.unread = True
             return
         try:
-            reading = self._text(path)
-            if format in (NTRIPLES, TURTLE):
-                self._read_rdf(path, reading, format)
+            reading = self._text(way)
+            if way.format in (NTRIPLES, TURTLE):
+                self._read_rdf(way, reading)
             else:
-                self._read_rows(reading, format)
+                self._read_rows(way, reading, nodes)
         except UnreadableError as error:
-            self.report.skipped.append(Remark(path.name, str(error)))
+            self.report.skipped.append(Remark(way.path.name, str(error)))
             return
-        self._put(path, reading, new)
+        self._put(way, reading, new)
 
-    def _read_rows(self, reading: Reading, format: str) -> None:
-        if format == JSONL:
-            read_lines(reading, self.options, self._maker())
+    def _is_table(self, path: Path) -> bool:
+        """Whether a table of nodes is still imported, and there to be read."""
+        return path.is_file() and self.writer.known(stored_path(path.resolve())).id is not None
+
+    def _way_of_table(self, path: Path, way: Way) -> Way:
+        return way.table(path) if way.told else way_of(
+            path, ImportOptions(), self.writer.kept(stored_path(path.resolve()))
+        )  # fmt: skip
+
+    def _leave(self, way: Way, lost: Sequence[Path]) -> None:
+        """Say that a file whose ids mean nothing without its tables of nodes is left as it is."""
+        names = ", ".join(path.name for path in lost)
+        same = self.writer.known(way.place).content_hash == _hash_of(way.path)
+        self.unread = True
+        self.report.unchanged += same
+        (self.report.warnings if same else self.report.skipped).append(
+            Remark(
+                way.path.name,
+                f"left as it is: it was read with the nodes of {names}, which is not here any more. Name the table with"
+                f" --nodes FILE, or have it read without: --format {way.format}",
+            )
+        )
+
+    def _read_rows(self, way: Way, reading: Reading, nodes: Mapping[str, Node]) -> None:
+        maker = self._maker(way, nodes)
+        if way.format == JSONL:
+            read_lines(reading, way.options, maker)
         else:
-            read_table(reading, self.options, format == TSV, self._maker())
-        if not self.options.join_spellings:
-            self._tell_apart(reading)
+            read_table(reading, way.options, way.format == TSV, maker)
+        if not way.options.join_spellings:
+            self._tell_apart(reading, nodes)
 
-    def _tell_apart(self, reading: Reading) -> None:
+    def _tell_apart(self, reading: Reading, nodes: Mapping[str, Node]) -> None:
         """Names of a file that differ only in how they are written are different things."""
-        rows, named = told_apart(reading.statements, [node.name for node in self.nodes.values()])
+        rows, named = told_apart(reading.statements, [node.name for node in nodes.values()])
         reading.statements = list(rows)
         for spelling, name in sorted(named.items())[:LISTED]:
             reading.warn(f"{spelling!r} is written otherwise too; kept apart as {name!r} (--join-spellings: one thing)")
         if len(named) > LISTED:
             reading.warn(f"{len(named) - LISTED:,} more names are written otherwise too, and kept apart")
 
-    def _read_rdf(self, path: Path, reading: Reading, format: str) -> None:
-        if format == TURTLE:
+    def _read_rdf(self, way: Way, reading: Reading) -> None:
+        path = way.path
+        if way.format == TURTLE:
             turtle = reading.text
             reading.text, left_out = as_ntriples(turtle, path.name)
             for iri in left_out:
@@ -190,9 +212,9 @@ class _Import:
                 reading.skipped.append(
                     Remark(path.name, f"left out, since it holds an IRI that is none: <{iri}>", line)
                 )
-        name = name_of_source(self.connection, path.name, DOCUMENT, stored_path(path.resolve()))
+        name = name_of_source(self.connection, path.name, DOCUMENT, way.place)
         names, named = names_of(
-            survey(reading), name, self.vocabulary, self._elsewhere(path), self.options.join_spellings
+            survey(reading), name, self.vocabulary, self._elsewhere(path), way.options.join_spellings
         )
         _say_namesakes(reading, named)
         reading.later = lambda: state(reading.text, names)
@@ -200,24 +222,27 @@ class _Import:
     def _elsewhere(self, path: Path) -> Elsewhere:
         return Elsewhere(self.connection, self.writer.known(stored_path(path.resolve())).id)
 
-    def _is_known(self, path: Path, new: Known) -> bool:
-        known = self.writer.known(stored_path(path.resolve()))
+    def _is_known(self, way: Way, new: Known) -> bool:
+        known = self.writer.known(way.place)
         same = (known.content_hash, known.reading) == (new.content_hash, new.reading)
         self.report.unchanged += same
         if same and known.id is not None and new.private not in (None, known.private):
             self.writer.mark(known.id, bool(new.private))
         return same
 
-    def _put(self, path: Path, reading: Reading, new: Known) -> None:
+    def _put(self, way: Way, reading: Reading, new: Known) -> None:
         """Write a file that was read, and report it; what else was learnt from it belongs to what it says."""
-        if self._is_known(path, new):
+        if self._is_known(way, new):
             return
-        stat = path.stat()
-        stamp = {"size": stat.st_size, "mtime": stat.st_mtime_ns}
+        before = self.writer.kept(way.place)
+        if before is not None and before != way.kept:
+            reading.warn(f"read otherwise than before: {said(way.kept)}; then it was {said(before)}")
+        stat = way.path.stat()
+        stamp = {"size": stat.st_size, "mtime": stat.st_mtime_ns, "read": way.kept}
         if self.vocabulary.changed:
             with transaction(self.connection):
                 put_setting(self.connection, SETTING, self.vocabulary.known)
-        id_ = self.writer.write(reading, stored_path(path.resolve()), stamp, new)
+        id_ = self.writer.write(reading, way.place, stamp, new)
         self.written.append(id_)
         self.report.files += 1
         self.report.rows += reading.used
@@ -225,19 +250,20 @@ class _Import:
         self.report.skipped += reading.skipped
         self.report.warnings += reading.warnings
 
-    def _how(self, format: str, names: Mapping[str, object]) -> str:
-        """Names everything besides the file that decides what is read of it."""
-        said = [READER, format, self.options.of_reading(), _sorted_hash(names)]
-        return _hash(json.dumps(said, sort_keys=True).encode())[:16]
+    def _new(self, way: Way, names: Mapping[str, object]) -> Known:
+        """A file as it is now, with everything besides it that decides what is read of it."""
+        parts = [READER, way.format, way.kept, _sorted_hash(names)]
+        how = _hash(json.dumps(parts, sort_keys=True).encode())[:16]
+        return Known(None, _hash_of(way.path), how, way.options.private)
 
-    def _text(self, path: Path) -> Reading:
-        reading, remarks = Reading(path.name), Remarks(path.name)
-        reading.text = read_text(path, self.options.encoding, remarks)
+    def _text(self, way: Way) -> Reading:
+        reading, remarks = Reading(way.path.name), Remarks(way.path.name)
+        reading.text = read_text(way.path, way.options.encoding, remarks)
         reading.warnings += remarks.warnings
         return reading
 
-    def _maker(self) -> Maker:
-        return Maker(self.nodes, frozenset(map(identifier, self.options.attributes)), self.own, self.relations)
+    def _maker(self, way: Way, nodes: Mapping[str, Node]) -> Maker:
+        return Maker(nodes, frozenset(map(identifier, way.options.attributes)), self.own, self.relations)
 
     def say_missing(self) -> None:
         """Say which relations that are to be attributes no file has."""

@@ -26,6 +26,7 @@ from ...store.imported import Piece
 from ...store.settle import Settlement
 from .pieces import pieces
 from .reading import Reading
+from .ways import Kept
 
 __all__ = ["GraphWriter", "Known"]
 
@@ -64,6 +65,10 @@ class GraphWriter:
             [place],
         ).fetchone()
         return Known() if row is None else Known(row[0], row[1], row[2], bool(row[3]))
+
+    def kept(self, place: str) -> Kept | None:
+        """How an imported file was read; None if it is new, or that was not kept."""
+        return document_store.options_of(self.connection, imported.DOCUMENT, place).get("read")
 
     def mark(self, document: int, private: bool) -> None:
         """Say whether a document is private; nothing else about it changes."""
