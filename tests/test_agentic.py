@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 from scripted_model import HttpError, ScriptedModel, llm_user, scripted  # noqa: F401 - fixtures
 
+from llm_graphrag.answer.facts import Fact
+from llm_graphrag.answer.walks import says_it_all
 from llm_graphrag.graph.metapath_text import Relation
 from llm_graphrag.graph.named import meant
 from llm_graphrag.knowledge_base import KnowledgeBase
@@ -330,6 +332,19 @@ def facts_in(prompt: str) -> set[tuple[str, str, str]]:
         ]
         found |= {(head, relation, tail) for head in split[0] for tail in split[1]}
     return found
+
+
+@pytest.mark.parametrize(("quote", "whole"), [
+    ("Ana Lund\tdirected by\tBen", True), ("Ana Lund,directed_by,Ben", True),
+    ('{"head": "Ana Lund", "relation": "directed_by", "tail": "Ben"}', True),
+    ('{"tail": "Ben", "relation": "directed_by", "head": "Ana Lund"}', True),
+    ('{"head": "Ana Lund", "relation": "directed_by", "tail": "Ben", "note": "in Oslo"}', False),
+    ("Ben directed by Ana Lund", False), ("Ana Lund, not directed by Ben", False), ('{"a": ' * 9_000, False),
+    ("", False),
+])  # fmt: skip
+def test_only_a_sentence_that_is_its_fact_is_left_out(quote: str, whole: bool) -> None:
+    fact = Fact("triple", "Ana Lund", "directed_by", "Ben", quote, "films.csv", 1, None, 1, 0, len(quote))
+    assert says_it_all(fact) is whole
 
 
 STARRED = "Who directed the films that Tom Hale starred in?"

@@ -98,18 +98,21 @@ def shared(facts: Iterable[Fact]) -> dict[Fact, Side]:
 
 
 def says_it_all(fact: Fact) -> bool:
-    """Whether the sentence of a fact has no word that the fact itself has not, as a row of a table."""
-    return _words(_values(fact.quote)) <= _words(f"{fact.head} {fact.relation} {fact.tail}")
+    """Whether the sentence of a fact is the fact and no more, in its order, as a row of a table is."""
+    return _words(_row(fact.quote)) == _words(f"{fact.head} {fact.relation} {fact.tail}")
 
 
-def _values(quote: str) -> str:
-    """What a row says, without the names of its columns if it is one of JSON lines."""
+def _row(quote: str) -> str:
+    """What a row says; of JSON lines that have the parts of a fact and nothing else, these in their order."""
     try:
         row = json.loads(quote) if quote.startswith("{") else None
     except (ValueError, RecursionError):  # it only looks like one
         row = None
-    return " ".join(map(str, row.values())) if isinstance(row, dict) else quote
+    if not isinstance(row, dict):
+        return quote
+    parts = [row.get(name) for name in ("head", "relation", "tail")]
+    return " ".join(map(str, parts)) if len(row) == len(parts) and None not in parts else quote
 
 
-def _words(text: str) -> set[str]:
-    return set("".join(c if c.isalnum() else " " for c in text.casefold()).split())
+def _words(text: str) -> list[str]:
+    return "".join(c if c.isalnum() else " " for c in text.casefold()).split()
