@@ -13,6 +13,7 @@ import pytest
 from scripted_model import HttpError, ScriptedModel, llm_user, scripted  # noqa: F401 - fixtures
 
 from llm_graphrag.answer.facts import Fact
+from llm_graphrag.answer.result import Explored
 from llm_graphrag.answer.walks import says_it_all
 from llm_graphrag.graph.metapath_text import Relation
 from llm_graphrag.graph.named import meant
@@ -405,3 +406,13 @@ def test_what_has_no_room_is_counted_and_walks_stay_whole(
     from llm_graphrag.cli.answer_printer import _explored
 
     assert _explored(answer.explored) == f"80 facts found, of which {unshown} had no room in what the model was shown"
+    passed = Explored(1, 50, 2, "cap", left_out=30)
+    assert _explored(passed) == "50 facts found, and 30 or more passed over, since a round takes 50"
+
+
+def test_what_a_round_passes_over_is_counted(kb: KnowledgeBase, scripted: Callable[..., ScriptedModel]) -> None:
+    scripted(answering("has"))
+    with Ledger.open(kb.path) as ledger:
+        answer = kb.ask("What has Hub?", caller=Caller("scripted", ledger), explore=True, vectors=False)
+    assert answer.explored and (answer.explored.facts, answer.explored.unshown) == (50, 0)
+    assert 1 <= answer.explored.left_out <= 30

@@ -178,7 +178,9 @@ def _explored(explored: Explored) -> str:
     if explored.unshown:
         said += f", of which {explored.unshown:,} had no room in what the model was shown"
     if explored.left_out:
-        said += f", and {explored.left_out:,} or more passed over, since a round takes 50"
+        from ..routes.agentic import Caps
+
+        said += f", and {explored.left_out:,} or more passed over, since a round takes {Caps().triples}"
     return said
 
 
