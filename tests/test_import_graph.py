@@ -748,3 +748,29 @@ def test_a_file_whose_table_of_nodes_is_gone_is_left(kb: KnowledgeBase, tmp_path
         "read otherwise than before: with --format 'csv'; then it was with --nodes 'n.csv'"
     )
     assert triples(kb) == {("1", "", "knows", "3", ""), ("1", "", "likes", "3", "")}
+
+
+@pytest.mark.parametrize("ending", ["jsonl", "nt"])
+def test_letters_that_are_escapes_in_the_file_are_found_and_quoted(run: Run, tmp_path: Path, ending: str) -> None:
+    rows = [("Zürich", "lies in", "日本"), ("Emoji 😀", "says", "tab\there"), ('"Jo" \\u00fc', "knows", "Zürich")]
+    if ending == "jsonl":
+        written_rows = [json.dumps(dict(zip(("head", "relation", "tail"), row, strict=True))) for row in rows]
+    else:
+        names = ["Zürich", "日本", "😀"]
+        label = "<http://www.w3.org/2000/01/rdf-schema#label>"
+        written_rows = [f"<urn:x:{n}> {label} {json.dumps(name)} ." for n, name in enumerate(names)]
+        written_rows[2] = written_rows[2].replace(r"\ud83d\ude00", r"\U0001F600")
+    assert all(row.isascii() and "\\" in row for row in written_rows)
+    run("import", written(tmp_path, f"g.{ending}", "\n".join(written_rows) + "\n"))
+    assert "日本" in run("search", "日本").stdout
+    assert "Mentioned in 0 passages" not in run("entity", "Zürich").stdout
+    with KnowledgeBase.open(tmp_path / "user" / "graphrag.db") as kb:
+        quotes = [row[0] for row in kb.connection.execute("SELECT DISTINCT quote FROM kg_evidence ORDER BY start")]
+        mentioned = {row[0] for row in kb.connection.execute("SELECT key FROM kg_mentions")}
+        assert kb.check() == []
+    if ending == "jsonl":
+        assert [json.loads(quote) for quote in quotes] == [json.loads(row) for row in written_rows]
+        assert quotes[0] == '{"head": "Zürich", "relation": "lies in", "tail": "日本"}'
+        assert {"zürich", "日本", "emoji 😀"} <= mentioned
+    else:
+        assert quotes[0] == f'<urn:x:0> {label} "Zürich" .' and quotes[2] == f'<urn:x:2> {label} "😀" .'

@@ -30,6 +30,7 @@ from ...store.imported import DOCUMENT
 from ...store.settings import get_setting, put_setting
 from ...text.counted import counted
 from .elsewhere import Elsewhere
+from .escapes import json_written_out, ntriples_written_out
 from .nodes import read_nodes
 from .ntriples import as_ntriples
 from .options import JSONL, NTRIPLES, TSV, TURTLE, ImportOptions
@@ -186,6 +187,7 @@ class _Import:
     def _read_rows(self, way: Way, reading: Reading, nodes: Mapping[str, Node]) -> None:
         maker = self._maker(way, nodes)
         if way.format == JSONL:
+            reading.text = json_written_out(reading.text)
             read_lines(reading, way.options, maker)
         else:
             read_table(reading, way.options, way.format == TSV, maker)
@@ -212,6 +214,7 @@ class _Import:
                 reading.skipped.append(
                     Remark(path.name, f"left out, since it holds an IRI that is none: <{iri}>", line)
                 )
+        reading.text = ntriples_written_out(reading.text)
         name = name_of_source(self.connection, path.name, DOCUMENT, way.place)
         names, named = names_of(
             survey(reading), name, self.vocabulary, self._elsewhere(path), way.options.join_spellings
