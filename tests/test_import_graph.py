@@ -774,3 +774,44 @@ def test_letters_that_are_escapes_in_the_file_are_found_and_quoted(run: Run, tmp
         assert {"zürich", "日本", "emoji 😀"} <= mentioned
     else:
         assert quotes[0] == f'<urn:x:0> {label} "Zürich" .' and quotes[2] == f'<urn:x:2> {label} "😀" .'
+
+
+def test_a_column_of_nodes_that_cannot_be_an_attribute_is_left_out(kb: KnowledgeBase, tmp_path: Path) -> None:
+    done = bring(kb, nodes=(written(tmp_path, "n.csv", "id,name,%,#,🎉,age\n1,Ann,5,6,7,8\n2,Ben,5,6,7,9\n"),))
+    assert (done.rows, done.skipped) == (2, [])
+    assert [remark.message for remark in done.warnings] == [
+        "columns that are not read, since no attribute can be called so: '%', '#', '🎉'"
+    ]
+    assert attributes(kb) == {("Ann", "id", "1"), ("Ann", "age", "8"), ("Ben", "id", "2"), ("Ben", "age", "9")}
+
+
+def test_columns_of_nodes_that_are_one_attribute_keep_all_values(kb: KnowledgeBase, tmp_path: Path) -> None:
+    table = "id,name,First Name,first-name,tag,tag\n1,Ann,Anna,Annie,a,b\n"
+    bring(kb, nodes=(written(tmp_path, "n.csv", table),))
+    assert attributes(kb) == {
+        ("Ann", "id", "1"), ("Ann", "first_name", "Anna"), ("Ann", "first_name", "Annie"), ("Ann", "tag", "a"),
+        ("Ann", "tag", "b"),
+    }  # fmt: skip
+
+
+def test_nodes_of_one_id_are_told(kb: KnowledgeBase, tmp_path: Path) -> None:
+    done = bring(kb, nodes=(written(tmp_path, "n.csv", "id,name\n1,Ann\n2,Cleo\n1,Bob\n2,Cleo\n"),))
+    assert [(remark.line, remark.message) for remark in done.warnings] == [
+        (4, "the id '1' is that of 'Ann' in line 2 and of 'Bob' in line 4; read as one, 'Ann'")
+    ]
+
+
+def test_nodes_as_json_lines(kb: KnowledgeBase, tmp_path: Path) -> None:
+    nodes = [
+        json.dumps({"id": 1, "name": "Jürgen", "type": ["Person", "Artist"], "aliases": ["J; K"], "age": 40, "%": 1}),
+        json.dumps({"id": "b", "label": "Zürich"}), "no JSON", '{"age": 3}',
+    ]  # fmt: skip
+    done = bring(
+        kb, written(tmp_path, "e.csv", "1,lives in,b\n"), nodes=(written(tmp_path, "n.jsonl", "\n".join(nodes)),)
+    )
+    assert triples(kb) == {("Jürgen", "person", "lives_in", "Zürich", "")}
+    assert attributes(kb) == {
+        ("Jürgen", "id", "1"), ("Jürgen", "also_a", "artist"), ("Jürgen", "age", "40"), ("Zürich", "id", "b"),
+    }  # fmt: skip
+    assert {row[0] for row in kb.connection.execute("SELECT name FROM kg_aliases")} >= {"J; K"}
+    assert [remark.line for remark in done.skipped] == [3, 4]

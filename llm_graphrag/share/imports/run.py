@@ -33,7 +33,7 @@ from .elsewhere import Elsewhere
 from .escapes import json_written_out, ntriples_written_out
 from .nodes import read_nodes
 from .ntriples import as_ntriples
-from .options import JSONL, NTRIPLES, TSV, TURTLE, ImportOptions
+from .options import CSV, EXTENSIONS, JSONL, NTRIPLES, TSV, TURTLE, ImportOptions
 from .rdf import state, survey
 from .rdf_names import names_of
 from .reading import Reading
@@ -125,9 +125,11 @@ class _Import:
     def _table(self, way: Way, others: Mapping[str, Node]) -> dict[str, Node] | None:
         path, options = way.path, way.options
         try:
-            reading = self._text(way)
+            reading, format = self._text(way), EXTENSIONS.get(path.suffix.lower(), CSV)
+            if format == JSONL:
+                reading.text = json_written_out(reading.text)
             nodes, named = read_nodes(
-                reading, options.delimiter, path.suffix.lower() == ".tsv", self._maker(way, others),
+                reading, options.delimiter, format, self._maker(way, others),
                 None if options.join_spellings else self._elsewhere(path),
             )  # fmt: skip
         except UnreadableError as error:

@@ -17,7 +17,7 @@ from .reading import Reading, UnreadableError, lines
 from .statements import HALVES, SURROGATE, Maker, RowError, Span
 from .table import Broken, Row, cut, table_rows
 
-__all__ = ["read_lines", "read_table"]
+__all__ = ["json_cells", "read_lines", "read_table"]
 
 WIDER = "more cells than the header has: is a separator inside a cell that is not in quotation marks?"
 
@@ -78,7 +78,7 @@ def read_lines(reading: Reading, options: ImportOptions, maker: Maker) -> None:
     text, halves = reading.text, 0
     for start, end, line in lines(text):
         try:
-            cells, number = _cells(text[start:end])
+            cells, number = json_cells(text[start:end])
             halves += number
             stated = list(_of_cells(cells, options, maker, Span(text, start, end)))
         except RowError as error:
@@ -89,7 +89,7 @@ def read_lines(reading: Reading, options: ImportOptions, maker: Maker) -> None:
         reading.warn(HALVES.format(counted(halves, "half character")))
 
 
-def _cells(written: str) -> tuple[dict[str, str], int]:
+def json_cells(written: str) -> tuple[dict[str, str], int]:
     """The cells of an object, or of a list of three; and how many lone surrogates, which JSON can write, were replaced.
 
     Raises RowError.
