@@ -22,6 +22,7 @@ from hypothesis import strategies as st
 
 from llm_graphrag.knowledge_base import KnowledgeBase
 from llm_graphrag.share.exports.formats import ExportError
+from llm_graphrag.share.exports.graph import Graph
 from llm_graphrag.share.facts_table import HEADER, escaped, unescaped
 from llm_graphrag.share.imports.options import ImportOptions
 from llm_graphrag.text.normalise import name_key
@@ -426,3 +427,29 @@ def test_the_command(run: Run, tmp_path: Path) -> None:
     assert (told["format"], told["entities"], told["triples"]) == ("csv", 2, 1)
     assert "--format is about the file OUT" in run("export", "--format", "csv", "--sidecars", "x", exit_code=2).stderr
     assert "--where" in run("export", out, "--overwrite", "--where", "nonsense(", exit_code=2).stderr
+
+
+@pytest.mark.parametrize("format", ["ntriples", "turtle"])
+def test_names_of_what_rdf_calls_alike_come_back(kb: KnowledgeBase, tmp_path: Path, format: str) -> None:
+    pytest.importorskip("rdflib")
+    (tmp_path / "two.nt").write_text(
+        '<urn:e:ada> <http://b.org/p> <urn:e:ben> .\n<urn:e:ada> <http://b.org/q> "1" .\n'
+        "<urn:e:ada> <http://www.w3.org/1999/02/22-rdf-syntax-ns#type> <http://b.org/T> .\n"
+    )
+    (tmp_path / "three.nt").write_text(
+        '<urn:e:ada> <http://a.org/p> <urn:e:cleo> .\n<urn:e:ada> <http://a.org/q> "2" .\n'
+        "<urn:e:cleo> <http://www.w3.org/1999/02/22-rdf-syntax-ns#type> <http://a.org/T> .\n"
+    )
+    bring(kb, tmp_path / "two.nt")
+    bring(kb, tmp_path / "three.nt")
+    relations = {t.relation: t.tail.name for t in Graph(kb.connection).triples()}
+    assert relations == {"p": "ben", "a_org_p": "cleo"}
+    with fresh() as other:
+        assert bring(other, exported(kb, tmp_path / f"out{SUFFIX[format]}")) == []
+        assert graph_of(other) == graph_of(kb)
+        assert (
+            exported(other, tmp_path / f"again{SUFFIX[format]}").read_text()
+            == (tmp_path / f"out{SUFFIX[format]}").read_text()
+        )
+    public = exported(kb, tmp_path / f"part{SUFFIX[format]}", where="uri = 'two.nt'").read_text()
+    assert "a.org" not in public and "_name" not in public

@@ -1,7 +1,8 @@
 """N-Triples and Turtle: entities by the IRIs that they came with, or by made-up ones that their names give.
 
-Names are labels, other names ``skos:altLabel``, types ``rdf:type``. How often and how surely a fact is stated, and its
-quote, have no place in plain RDF and stay behind. ``import`` reads the file back to the same graph.
+Names are labels, other names ``skos:altLabel``, types ``rdf:type``. Where an IRI of a relation, attribute or type does
+not say by itself what it is called here, that is said of it at the end. How often and how surely a fact is stated, and
+its quote, have no place in plain RDF and stay behind. ``import`` reads the file back to the same graph.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from ...store.merges import SAME_AS
 from ...text.normalise import fold_identifier
 from ..imports.nodes import MORE_TYPES
 from ..imports.rdf import MAIN_TYPE, OWL_SAME_AS, RDF_TYPE
-from ..imports.vocabulary import MINTED
+from ..imports.vocabulary import MINTED, NAMED, Vocabulary
 from .graph import Entity, Graph
 
 __all__ = ["to_ntriples", "to_turtle"]
@@ -92,6 +93,9 @@ def _subjects(graph: Graph) -> Iterator[tuple[str, list[Said]]]:
             predicate = OWL_SAME_AS if relation == SAME_AS else words.iri("relation", relation)
             said.append((predicate, f"<{words.of(tail)}>"))
         yield words.of(entity), list(dict.fromkeys(said))
+    for kind, name, iri in sorted(words.taken):
+        if Vocabulary().identifier(kind, iri) != name:
+            yield iri, [(NAMED[kind], literal(name))]
 
 
 def _grouped(pairs: Iterator[tuple[int, tuple[Any, ...]]]) -> dict[int, list[tuple[Any, ...]]]:
@@ -107,6 +111,7 @@ class _Words:
     def __init__(self, graph: Graph) -> None:
         self._known = {kind: graph.vocabulary.iris(kind) for kind in ("relation", "attribute", "type")}
         self._entities: dict[int, str] = {}
+        self.taken: set[tuple[str, str, str]] = set()  # kind, name and IRI, of those that came with theirs
 
     def give(self, graph: Graph, attributes: dict[int, list[tuple[Any, ...]]]) -> None:
         """Each entity has the first IRI that it came with and that no other has."""
@@ -125,7 +130,10 @@ class _Words:
     def iri(self, kind: str, name: str) -> str:
         """The IRI of a relation, attribute or type."""
         known = self._known[kind].get(name, "")
-        return known if _ABSOLUTE.fullmatch(known) else f"{MINTED}{kind}:{quote(name, safe='')}"
+        if not _ABSOLUTE.fullmatch(known):
+            return f"{MINTED}{kind}:{quote(name, safe='')}"
+        self.taken.add((kind, name, known))
+        return known
 
     def is_type(self, attribute: str, value: str) -> bool:
         """Whether an attribute is a further type."""

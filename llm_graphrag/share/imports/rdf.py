@@ -27,7 +27,7 @@ from .nodes import MORE_TYPES
 from .ntriples import LineParser, Triple, is_valid
 from .reading import Reading, StatedRow, lines
 from .statements import HALVES, MAX_NAME, MAX_QUOTE, Node, value_of
-from .vocabulary import MINTED, Vocabulary, last_part
+from .vocabulary import MINTED, NAMED, Vocabulary, last_part
 
 __all__ = ["LABELS", "OTHER_NAMES", "Names", "Survey", "blank_name", "state", "survey"]
 
@@ -37,6 +37,7 @@ LABELS = (*NAMES, "http://xmlns.com/foaf/0.1/name", "http://schema.org/name", "h
 OTHER_NAMES = ("http://www.w3.org/2004/02/skos/core#altLabel", *NAMES)
 MAIN_TYPE = f"{MINTED}main_type"  # of an entity with several, in what an export wrote
 OWL_SAME_AS = "http://www.w3.org/2002/07/owl#sameAs"
+KIND_NAMED = {predicate: kind for kind, predicate in NAMED.items()}
 NO_KINDS = ("http://www.w3.org/2002/07/owl#", "http://www.w3.org/2000/01/rdf-schema#")  # owl:Thing says nothing
 
 _MADE_LABEL = re.compile(r"(_:cb[0-9a-f]{12})[0-9a-f]{52}")
@@ -55,10 +56,14 @@ class Survey:
     main: dict[str, str] = field(default_factory=dict)
     relations: dict[str, None] = field(default_factory=dict)
     attributes: dict[str, None] = field(default_factory=dict)
+    named: list[tuple[str, str, str]] = field(default_factory=list)  # kind of IRI, IRI, what an export called it
     _kinds: dict[str, str] = field(default_factory=dict)  # likewise
 
     def add(self, triple: Triple) -> None:
         """Take note of a triple."""
+        if kind := KIND_NAMED.get(triple.predicate):
+            self.named.append((kind, triple.subject.strip("<>"), triple.literal))
+            return
         subject = self._thing(triple.subject)
         if triple.object is None:
             if triple.predicate not in OTHER_NAMES or not _usable(triple.literal):
@@ -83,6 +88,8 @@ class Survey:
 
     def nodes(self, file: str, vocabulary: Vocabulary) -> dict[str, Node]:
         """What everything is called here, and of which type it is. The vocabulary gets a word for all predicates."""
+        for kind, iri, name in self.named:
+            vocabulary.call(kind, iri, name)
         found: dict[str, Node] = {}
         for thing in self.things:
             kinds = sorted(self.types.get(thing, ()), key=lambda kind: self._rank(thing, kind))
@@ -182,6 +189,8 @@ def state(text: str, names: Names) -> Iterator[StatedRow]:
 
 
 def _stated(text: str, start: int, end: int, triple: Triple, names: Names, told: set[str]) -> Iterator[Statement]:
+    if triple.predicate in KIND_NAMED:
+        return
     head, place = names.nodes[triple.subject], (start, min(end, start + MAX_QUOTE))
     span = _span(text, triple.subject, *place)
     yield from _introduced(triple.subject, names, place, told)

@@ -12,10 +12,12 @@ from urllib.parse import unquote
 
 from ...text.normalise import fold_identifier
 
-__all__ = ["MINTED", "SETTING", "Vocabulary", "last_part"]
+__all__ = ["MINTED", "NAMED", "SETTING", "Vocabulary", "last_part"]
 
 SETTING = "import.iris"  # kind → IRI → identifier
 MINTED = "urn:llm-graphrag:"  # how IRIs begin that an export had to make
+#: Predicates by which an export says what an IRI is called here, by kind of IRI.
+NAMED = {kind: f"{MINTED}{kind}_name" for kind in ("relation", "attribute", "type")}
 
 RESERVED = {"same_as", "iri", "also_a", "type", "alias"}  # what we say ourselves
 
@@ -53,6 +55,13 @@ class Vocabulary:
             known[iri] = self._free(iri, RESERVED | set(known.values()))
             self.changed = True
         return known[iri]
+
+    def call(self, kind: str, iri: str, name: str) -> None:
+        """Give an IRI that has no identifier yet this one, if it is one that is free."""
+        known = self.known.setdefault(kind, {})
+        if iri not in known and name == _identifier(name) and name not in RESERVED and name not in known.values():
+            known[iri] = name
+            self.changed = True
 
     def _free(self, iri: str, taken: set[str]) -> str:
         parts = [unquote(part) for part in re.split(r"[/#:]", iri) if part]
