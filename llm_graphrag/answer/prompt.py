@@ -84,15 +84,15 @@ def _facts(facts: Sequence[Fact]) -> list[str]:
 def _fact(side: Side, facts: Sequence[Fact]) -> str:
     """One fact, or several of one side; things that one passage states share its number."""
     head, relation, tail = map(_line, side)
-    relation = relation.replace("_", " ")
+    relation, from_head = relation.replace("_", " "), bool(side[0])
     if len(facts) == 1:
         (fact,) = facts
         return f"{_line(fact.head)} | {relation} | {_line(fact.tail)} (passage {fact.number})"
     stated = []
     for number, of in groupby(facts, key=lambda fact: fact.number):
-        stated.append(f"{'; '.join(_line(fact.tail if head else fact.head) for fact in of)} (passage {number})")
+        stated.append(f"{'; '.join(_line(fact.tail if from_head else fact.head) for fact in of)} (passage {number})")
     others = "; ".join(stated)
-    return f"{head} | {relation} | {others}" if head else f"{others} | {relation} | {tail}"
+    return f"{head} | {relation} | {others}" if from_head else f"{others} | {relation} | {tail}"
 
 
 def _line(text: str) -> str:
