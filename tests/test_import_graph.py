@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import shlex
 import sqlite3
 from collections import Counter
 from pathlib import Path
@@ -815,3 +816,24 @@ def test_nodes_as_json_lines(kb: KnowledgeBase, tmp_path: Path) -> None:
     }  # fmt: skip
     assert {row[0] for row in kb.connection.execute("SELECT name FROM kg_aliases")} >= {"J; K"}
     assert [remark.line for remark in done.skipped] == [3, 4]
+
+
+def test_status_says_how_an_imported_file_is_brought_up_to_date(run: Run, tmp_path: Path, vault: Vault) -> None:
+    changed, gone = written(tmp_path, "it's.csv", "Ann,knows,Ben\n"), written(tmp_path, "gone.csv", "Ann,knows,Cleo\n")
+    run("import", changed, gone)
+    changed.write_text("Ann,knows,Dora\n")
+    gone.unlink()
+    notes = vault({"a.md": "Ann."})
+    run("add", notes)
+    said = run("status").stdout.split("\n")
+    command = f"llm graphrag import {shlex.quote(str(changed))}"
+    assert sorted(said[-3:]) == [
+        "", f"Bring it up to date with: {command}", "Take away what it states with: llm graphrag remove gone.csv",
+    ]  # fmt: skip
+    assert not any("add FOLDER" in line for line in said)
+    (notes / "a.md").write_text("Ann, again.")
+    assert "Bring it up to date with: llm graphrag add FOLDER --prune" in run("status").stdout
+    run(*shlex.split(command)[2:])
+    run("remove", "gone.csv")
+    run("add", notes)
+    assert "Stale" not in run("status").stdout

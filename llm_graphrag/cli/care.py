@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,7 @@ import click
 
 from ..facts.template import load_template
 from ..sources.files import printable
+from ..sources.stale import GONE
 from ..text.counted import counted
 from .decision_options import user_name
 from .options import database_option, errors_in_one_line, json_option, open_knowledge_base, print_json
@@ -110,8 +113,18 @@ def status(database: Path, as_json: bool) -> None:
     if found["unscanned"]:
         are = counted(found["unscanned"], "document of an interrupted run is", "documents of an interrupted run are")
         click.echo(f"{are} unfinished; run add again.")
-    if found["stale"]:
+    _advise(found["stale"])
+
+
+def _advise(stale: Sequence[Mapping[str, str]]) -> None:
+    """How what is stale is brought up to date: notes by adding their folder, a file of a graph by importing it."""
+    if any("import" not in row for row in stale):
         click.echo("Bring it up to date with: llm graphrag add FOLDER --prune")
+    for row in [row for row in stale if "import" in row][:20]:
+        if row["reason"] == GONE:
+            click.echo(f"Take away what it states with: llm graphrag remove {shlex.quote(printable(row['path']))}")
+        else:
+            click.echo(f"Bring it up to date with: llm graphrag import {shlex.quote(printable(row['import']))}")
 
 
 def _print_extraction(found: dict[str, Any], chunks: int) -> None:

@@ -46,7 +46,7 @@ def _interrupted(connection: sqlite3.Connection) -> Iterator[Problem]:
     for (uri,) in connection.execute("SELECT uri FROM kg_documents WHERE kind = 'import' AND content_hash = ''"):
         yield Problem("kg_documents", None, f"the import of {uri} was interrupted: import it again")
     if not unfinished and counts.are_stale(connection):
-        yield Problem("kg_counts", None, "a run was interrupted before it counted: run extract or add again")
+        yield Problem("kg_counts", None, "a run was interrupted before it counted: run extract, add or import again")
 
 
 def _file(connection: sqlite3.Connection) -> Iterator[Problem]:
