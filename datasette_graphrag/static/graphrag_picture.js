@@ -11,6 +11,7 @@
   const CLEAR = [22, 44]; // between a link and a node it does not join, where there is room: of many nodes, of few
   const TOUCHED = 6; // as near as a link may come to such a node before it bends
   const BENDS = [0.06, 0.1, 0.15, 0.21, 0.28, 0.36, 0.45].flatMap((bend) => [bend, -bend]); // of its length
+  const FARTHEST = 120; // that a link bends
   const TURN = 560; // narrower than this, paths run downwards
   const calm = matchMedia("(prefers-reduced-motion: reduce)");
 
@@ -256,7 +257,7 @@
     // The point that a link is drawn towards from both its ends: between them, unless nodes are in its way.
     const bent = (link, [[x1, y1], [x2, y2]], places) => {
       const middle = (bend) => [(x1 + x2) / 2 + bend * (y1 - y2), (y1 + y2) / 2 + bend * (x2 - x1)];
-      const reach = Math.hypot(x2 - x1, y2 - y1) * BENDS.at(-2) + 20;
+      const length = Math.hypot(x2 - x1, y2 - y1), reach = Math.min(length * BENDS.at(-2), FARTHEST) + 20;
       const others = nodes.filter((node) => {
         if (node === link.source || node === link.target) return false;
         const [x, y] = places.get(node);
@@ -278,6 +279,8 @@
       let best = middle(0), least = touched(best, Infinity);
       for (const bend of BENDS) {
         if (!least) break;
+        const [x, y] = middle(bend);
+        if (Math.abs(bend) * length > FARTHEST || x < 4 || y < 4 || x > width - 4 || y > height - 4) continue;
         const over = middle(2 * bend), much = touched(over, least);
         if (much < least) [best, least] = [over, much];
       }
