@@ -233,7 +233,7 @@
       for (const link of links) {
         const ends = [places.get(link.source), places.get(link.target)];
         const over = bent(link, ends, places);
-        link.points = curve(ends[0], over, ends[1]);
+        Object.assign(link, {over, points: curve(ends[0], over, ends[1])});
         const leave = (node, [x, y]) => {
           const length = Math.hypot(over[0] - x, over[1] - y) || 1, gap = node.end ? 13 : RADIUS + 2;
           const [ux, uy] = [(over[0] - x) / length, (over[1] - y) / length];
@@ -351,9 +351,7 @@
       }
       for (const link of links) {
         const speaks = active ? link.source === active || link.target === active : along || links.length <= 12;
-        const [a, b] = [link.points[0], link.points.at(-1)], middle = link.points[5] ?? null;
-        const over = middle ? [0, 1].map((i) => 2 * middle[i] - (a[i] + b[i]) / 2) : [0, 1].map((i) => (a[i] + b[i]) / 2);
-        const spots = [0.5, 0.4, 0.6].map((t) => [...on(a, over, b, t), "middle"]);
+        const spots = [0.5, 0.4, 0.6].map((t) => [...on(link.points[0], link.over, link.points.at(-1), t), "middle"]);
         const spot = speaks ? put(link.wide, spots) : null;
         link.text.toggleAttribute("hidden", !spot);
         if (spot) {
