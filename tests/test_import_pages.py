@@ -76,6 +76,9 @@ async def test_what_is_called_like_a_number_is_found_by_its_name(tmp_path: Path)
         card = await datasette.client.get("/bugs/-/graph/entity/~232.json")
         assert (card.status_code, card.json()["entity"]["id"]) == (200, number)
         asked = await datasette.client.get("/bugs/-/graph/path.json?from=%232&to=%2377")
+        either = asked.json()["source"]["choices"]  # as in the terminal: what is called so, or what has the number
+        assert [choice["entity"]["id"] for choice in either] == [2, number]
+        asked = await datasette.client.get(either[1]["href"].replace("/path?", "/path.json?"))
         assert [node["name"] for node in asked.json()["paths"][0]["nodes"]] == ["#2", "#77"]
     finally:
         shut(datasette)
