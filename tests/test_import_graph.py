@@ -327,7 +327,7 @@ def test_the_command_says_what_was_skipped(run: Run, tmp_path: Path) -> None:
             "--attribute is about tables and JSON lines of triples, and none is to be read",
         ),
         (["--nodes", "two.csv", "--tail", "x"], 1, "--tail is about tables and JSON lines of triples"),
-        (["two.csv"], 3, "its rows have 2 columns; a triple needs three"),
+        (["two.csv"], 3, "its first row has 2 cells; a triple needs three"),
         (["kb.csv", "--delimiter", "ab"], 2, "--delimiter is one character"),
         (["kb.csv", "--sidecars", "x"], 2, "--sidecars stands alone"),
         (["kb.csv", "--encoding", "klingon"], 1, "is no encoding that Python knows"),
@@ -837,3 +837,57 @@ def test_status_says_how_an_imported_file_is_brought_up_to_date(run: Run, tmp_pa
     run("remove", "gone.csv")
     run("add", notes)
     assert "Stale" not in run("status").stdout
+
+
+def test_edges_of_gephi_are_called_by_their_label(kb: KnowledgeBase, tmp_path: Path) -> None:
+    head = "Source,Target,Type,Id,Label,Weight\n"
+    rows = "Ann,Ben,Directed,0,likes,1.0\nBen,Cleo,Undirected,1,knows,2.0\n"
+    bring(kb, written(tmp_path, "labels.csv", head + rows), written(tmp_path, "none.csv", head + "a,b,Directed,0,,1\n"))
+    bring(kb, written(tmp_path, "said.csv", head.replace("Id", "Nr") + rows.replace("Ann", "Dora")), header=True)
+    bring(kb, written(tmp_path, "types.csv", "source,target,type,label\nEd,Flo,married to,x\n"))
+    assert triples(kb) == {
+        ("Ann", "", "likes", "Ben", ""), ("Ben", "", "knows", "Cleo", ""), ("a", "", "directed", "b", ""),
+        ("Dora", "", "likes", "Ben", ""), ("Ed", "", "married_to", "Flo", ""),
+    }  # fmt: skip
+
+
+def test_json_that_is_called_a_table_is_refused(kb: KnowledgeBase, tmp_path: Path) -> None:
+    path = written(tmp_path, "j.csv", '{"head":"Ann","relation":"knows","tail":"Ben"}\n')
+    done = bring(kb, path)
+    assert [remark.message for remark in done.skipped] == [
+        "its first row is JSON, so it is no table; read it with --format jsonl"
+    ]
+    bring(kb, path, format="jsonl")
+    bring(kb, written(tmp_path, "t.csv", "[1,knows,2\n{a},knows,b\n"))  # a table
+    assert {head for head, *_ in triples(kb)} == {"Ann", "[1", "{a}"}
+
+
+@pytest.mark.parametrize("first", ["sep=;", '"sep=;"', "SEP=;", "sep=;;;"])
+def test_a_first_line_for_excel_names_the_separator(kb: KnowledgeBase, tmp_path: Path, first: str) -> None:
+    nodes = written(tmp_path, "n.csv", f"{first}\nid;name\n1;Ann, Lady\n")
+    done = bring(kb, written(tmp_path, "e.csv", f"{first}\nhead;relation;tail\n1;knows;Ben, Sir\n"), nodes=(nodes,))
+    assert (done.skipped, triples(kb)) == ([], {("Ann, Lady", "", "knows", "Ben, Sir", "")})
+    assert kb.connection.execute("SELECT line FROM kg_chunks").fetchall()[0][0] == 1
+    kb.add([written(tmp_path, "rows.csv", f"{first}\nid;name\n7;Cleo, Dame\n")])
+    row = kb.connection.execute("SELECT json_extract(metadata, '$.line') FROM kg_documents WHERE path = '7'").fetchone()
+    assert row[0] == 3
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("a.nt", "hello\n", "it is no triple: its subject is not an IRI in <> or a blank node: hello"),
+        ("a.nt", '<urn:a> <urn:b> "x\n', "it is no triple: its object is not an IRI in <>, a blank node or a literal in"
+         ' quotation marks: "x'),
+        ("a.nt", '<a> <urn:b> "\\t" .\n', "it is no triple: an IRI in it is not a full one, or an escape is none"),
+        ("a.nt", "<urn:a> <urn:b> <urn:c>\n", "it is no triple: the full stop at its end is missing"),
+        ("a.ttl", "<urn:a> <urn:b>", "it is no Turtle: it ends within a statement"),
+        ("a.ttl", "\n<urn:a> <urn:b> ex:d .", 'it is no Turtle: Prefix "ex:" not bound, line 2, at ex:d .'),
+        ("a.csv", "one\ntwo\n", "its first row has 1 cell; a triple needs three: head, relation, tail. If another sign"
+         " separates them: --delimiter SIGN"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_said_plainly(kb: KnowledgeBase, tmp_path: Path, name: str, text: str, message: str) -> None:
+    if not name.endswith(".csv"):
+        pytest.importorskip("rdflib")
+    assert [remark.message for remark in bring(kb, written(tmp_path, name, text)).skipped] == [message]

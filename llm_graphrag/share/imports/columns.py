@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from ...text.counted import counted
 from ...text.normalise import clean_name
 from .header import is_header
 
@@ -39,6 +40,7 @@ NODES = {
     "aliases": ("aliases", "alias", "synonyms", "also_known_as", "other_names", "altlabel"),
 }
 
+DIRECTIONS = {"directed", "undirected", "mutual"}
 ENDS = ("head", "relation", "tail")
 SHOWN = 40  # characters of a cell in a message
 
@@ -84,6 +86,8 @@ def triple_columns(
     """
     names = _names(first)
     found = {} if header is False else _of_triples(names)
+    if _says_directions(names, rows):
+        found["relation"] = names.index("label")
     by_name = [name for name in (named.head, named.relation, named.tail) if name and not name.isdigit()]
     known = found.keys() & {*ENDS, "value"}
     if header or (header is None and (len(known) > 1 or by_name)):
@@ -98,11 +102,24 @@ def triple_columns(
         if header is None and len(first) != 3:
             _refuse_nodes(names, first)
         if len(first) < 3:
-            raise ColumnError(f"its rows have {len(first)} columns; a triple needs three: head, relation, tail")
+            raise ColumnError(
+                f"its first row has {counted(len(first), 'cell')}; a triple needs three: head, relation, tail."
+                " If another sign separates them: --delimiter SIGN"
+            )
         roles = dict(zip(ENDS, range(3), strict=True))
     if header is False:
         return Columns(roles, {}, False)
     return _guessed(first, names, rows, roles, named)
+
+
+def _says_directions(names: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
+    """Whether ``type`` says which edges are directed, as in Gephi's tables, where ``label`` is the relation."""
+    if not {"type", "label"} <= {*names}:
+        return False
+    kinds, labels = (
+        {row[at].strip().lower() for row in rows if at < len(row)} for at in map(names.index, ("type", "label"))
+    )
+    return bool(labels - {""}) and kinds <= DIRECTIONS
 
 
 def key_columns(keys: Sequence[str], named: Named) -> Columns:

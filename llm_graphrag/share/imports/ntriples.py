@@ -20,6 +20,7 @@ __all__ = ["LineParser", "Triple", "as_ntriples", "is_valid"]
 
 XSD_STRING = "http://www.w3.org/2001/XMLSchema#string"
 MANY_BLANK = 2_000  # blank nodes; the names of more are not made the same in every reading
+SHOWN = 60  # letters of a line in a message
 MISSING = "N-Triples and Turtle need the extra rdf: llm install 'llm-graphrag[rdf]'"
 
 _INVALID = re.compile(r'[\x00-\x20<>"{}|\\^`]')
@@ -84,7 +85,7 @@ class LineParser:
             try:
                 self._parser.parseline()
             except Exception as error:  # rdflib raises what its parsers raise
-                raise ValueError(f"it is no triple: {' '.join(str(error).split())[:120]}") from error
+                raise ValueError(f"it is no triple: {_fault(line)}") from error
         return self._made(*self._found[0]) if self._found else None
 
     def triple(self, *triple: Any) -> None:
@@ -108,6 +109,37 @@ class LineParser:
         text, number = SURROGATE.subn("\ufffd", str(part))
         self.surrogates += number
         return text
+
+
+_ANY_IRI = r'<[^\s"<>]+>'
+_NODE = rf"{_ANY_IRI}|_:[^\s<>\"]+"
+_LITERAL = rf'"(?:[^"\\]|\\.)*"(?:@[A-Za-z]+(?:-[A-Za-z0-9]+)*|\^\^{_ANY_IRI})?'
+_PARTS = (
+    ("subject", re.compile(_NODE), "an IRI in <> or a blank node"),
+    ("predicate", re.compile(_ANY_IRI), "an IRI in <>"),
+    ("object", re.compile(rf"{_NODE}|{_LITERAL}"), "an IRI in <>, a blank node or a literal in quotation marks"),
+)
+
+
+def _fault(line: str) -> str:
+    """What is wrong with a line that is no triple.
+
+    >>> _fault("<urn:a> b <urn:c> ."), _fault("<urn:a> <urn:b> <urn:c>")
+    ('its predicate is not an IRI in <>: b <urn:c> .', 'the full stop at its end is missing')
+    >>> _fault("<urn:a> <urn:b> <urn:c> <urn:g> .")
+    'more than a full stop follows its object: <urn:g> .'
+    """
+    rest = line.strip()
+    for part, pattern, kinds in _PARTS:
+        found = pattern.match(rest)
+        if found is None:
+            return f"its {part} is not {kinds}: {rest[:SHOWN]}" if rest else f"its {part} is missing"
+        rest = rest[found.end() :].lstrip()
+    if not rest:
+        return "the full stop at its end is missing"
+    if rest[0] != ".":
+        return f"more than a full stop follows its object: {rest[:SHOWN]}"
+    return "an IRI in it is not a full one, or an escape is none"
 
 
 def _told(datatype: str | None) -> str:
@@ -144,6 +176,7 @@ def as_ntriples(text: str, name: str) -> tuple[str, list[str]]:
     try:
         from rdflib import BNode, Graph
         from rdflib.compare import to_canonical_graph
+        from rdflib.plugins.parsers.notation3 import BadSyntax
     except ImportError as error:
         raise UnreadableError(MISSING) from error
     graph = Graph()
@@ -158,6 +191,12 @@ def as_ntriples(text: str, name: str) -> tuple[str, list[str]]:
             blank = {term for triple in graph for term in triple if isinstance(term, BNode)}
             whole = to_canonical_graph(graph) if 0 < len(blank) <= MANY_BLANK else graph
             written = whole.serialize(format="nt")
+        except IndexError as error:
+            raise UnreadableError("it is no Turtle: it ends within a statement") from error
+        except BadSyntax as error:
+            at = " ".join(error._str[error._i : error._i + SHOWN].decode("utf-8", "replace").split())
+            where = f"line {error.lines + 1}" + (f", at {at}" if at else ", at its end")
+            raise UnreadableError(f"it is no Turtle: {error._why}, {where}") from error
         except Exception as error:  # rdflib raises what its parsers raise
             raise UnreadableError(f"it is no Turtle: {' '.join(str(error).split())[:200]}") from error
     found = sorted({line for line in written.split("\n") if line.strip()})

@@ -12,7 +12,7 @@ import csv
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 
-from ...sources.rows.csv import separator
+from ...sources.rows.csv import separator, told_separator
 
 __all__ = ["MAX_CELL", "Broken", "Row", "cut", "table_rows"]
 
@@ -44,13 +44,17 @@ def cut(text: str, delimiter: str, is_tsv: bool) -> str:
     """The separator of a table: the one that was named, the tab of a TSV file, or the one that fits best."""
     if delimiter:
         return delimiter
+    if told := told_separator(text):
+        return told
     head = text[:SAMPLE]
     return "\t" if is_tsv and "\t" in head else separator(head.split("\n"))
 
 
 def table_rows(text: str, delimiter: str) -> Iterator[Row | Broken]:
-    """All rows that are not empty."""
-    return _tab_rows(text) if delimiter == "\t" else _quoted_rows(text, delimiter)
+    """All rows that are not empty, without a first line in which Excel names the separator."""
+    told = bool(told_separator(text))
+    rows: Iterator[Row | Broken] = _tab_rows(text) if delimiter == "\t" else _quoted_rows(text, delimiter)
+    return (row for row in rows if not (told and row.line == 1))
 
 
 def _tab_rows(text: str) -> Iterator[Row]:

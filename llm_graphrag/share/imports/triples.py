@@ -34,7 +34,8 @@ def read_table(reading: Reading, options: ImportOptions, is_tsv: bool, maker: Ma
             reading.skip(row.start, row.end, row.line, row.reason)
             continue
         if columns is None:
-            below = islice(table_rows(text, delimiter), 1, ROWS + 1) if options.header is None else ()
+            _refuse_json(text[row.start : row.end])
+            below = islice(table_rows(text, delimiter), 1, ROWS + 1)
             sample = [other.cells for other in below if isinstance(other, Row) and other.start > row.start]
             columns = _columns(reading, row, options, sample)
             width = len(row.cells)
@@ -59,6 +60,17 @@ def read_table(reading: Reading, options: ImportOptions, is_tsv: bool, maker: Ma
             reading.skip(row.start, row.end, row.line, str(error))
         else:
             reading.add(row.start, row.end, stated)
+
+
+def _refuse_json(written: str) -> None:
+    """Raise UnreadableError for JSON lines that are read as a table."""
+    if written.lstrip()[:1] not in ("{", "["):
+        return
+    try:
+        json.loads(written)
+    except (ValueError, RecursionError):
+        return  # a table after all
+    raise UnreadableError("its first row is JSON, so it is no table; read it with --format jsonl")
 
 
 def _columns(reading: Reading, row: Row, options: ImportOptions, below: Sequence[Sequence[str]]) -> Columns:

@@ -8,6 +8,7 @@ reported too, because it takes the rest of the file into one cell.
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
@@ -16,6 +17,7 @@ from .feed import Record, Remarks, UnreadableError
 from .table import unique_names
 from .text import read_text
 
+_TOLD = re.compile(r'"?sep=([^\n"])"?[ ,;\t|]*(?:\n|$)', re.IGNORECASE)
 SEPARATORS = ",;\t|"
 SAMPLE = 50  # rows that are looked at for the separator
 MAX_CELL = 50_000_000
@@ -25,13 +27,26 @@ def records(path: Path, encoding: str, remarks: Remarks) -> Iterator[Record]:
     """The rows of a file. Raises UnreadableError if it is no text."""
     text = read_text(path, encoding, remarks)
     lines = text.split("\n")
+    told = told_separator(text)
+    if told:
+        lines[0] = ""
     before = csv.field_size_limit(MAX_CELL)
     try:
-        yield from _rows(lines, "\t" if path.suffix.lower() == ".tsv" else separator(lines), remarks)
+        yield from _rows(lines, told or ("\t" if path.suffix.lower() == ".tsv" else separator(lines)), remarks)
     except csv.Error as error:
         raise UnreadableError(f"not CSV: {error}") from error
     finally:
         csv.field_size_limit(before)
+
+
+def told_separator(text: str) -> str:
+    """The character that a first line for Excel names; empty if there is none.
+
+    >>> told_separator("sep=;\\nname;age\\n"), told_separator("sep,len\\n")
+    (';', '')
+    """
+    found = _TOLD.match(text)
+    return found[1] if found else ""
 
 
 def separator(lines: Sequence[str]) -> str:
