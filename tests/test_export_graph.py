@@ -453,3 +453,28 @@ def test_names_of_what_rdf_calls_alike_come_back(kb: KnowledgeBase, tmp_path: Pa
         )
     public = exported(kb, tmp_path / f"part{SUFFIX[format]}", where="uri = 'two.nt'").read_text()
     assert "a.org" not in public and "_name" not in public
+
+
+@pytest.mark.parametrize("format", ["csv", "jsonl"])
+def test_quotes_come_back_as_they_were(kb: KnowledgeBase, tmp_path: Path, format: str) -> None:
+    (tmp_path / "a.csv").write_text(
+        'head,relation,tail,quote\nAnn,knows,Bob,"Ann said ""hi"" to Bob."\nBob,knows,Cleo,\n'
+        'Cleo,likes,"""D"" \\ E",\n',
+        encoding="utf-8",
+    )
+    bring(kb, tmp_path / "a.csv")
+    [row] = kb.connection.execute("SELECT quote FROM kg_evidence WHERE relation = 'knows' AND head = 'Ann'").fetchall()
+    assert row[0] == 'Ann said ""hi"" to Bob.'  # as it stands in the file
+    quotes = {t.head.name: t.stated.quote for t in Graph(kb.connection).triples()}
+    assert quotes == {"Ann": 'Ann said "hi" to Bob.', "Bob": "Bob,knows,Cleo,", "Cleo": 'Cleo,likes,"""D"" \\ E",'}
+    written = exported(kb, tmp_path / f"0.{format}")
+    for number in range(1, 4):
+        with fresh() as other:
+            assert bring(other, written) == [] and other.check() == []
+            again = exported(other, tmp_path / f"{number}.{format}")
+            assert again.read_text("utf-8") == written.read_text("utf-8")
+            written = again
+            assert all(
+                row[0] not in ("", None) and len(row[0]) < 60
+                for row in other.connection.execute("SELECT quote FROM kg_evidence WHERE kind = 'triple'")
+            )

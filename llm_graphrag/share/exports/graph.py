@@ -156,6 +156,8 @@ _IN_SCOPE = "(:documents IS NULL OR d.id IN (SELECT value FROM json_each(:docume
 _OF_TYPES = "(:types IS NULL OR {0}.type IN (SELECT value FROM json_each(:types)))"
 _OF_RELATIONS = "(:relations IS NULL OR v.relation IN (SELECT value FROM json_each(:relations)))"
 _BEST = "v.confidence DESC, d.uri, c.seq, v.start, v.end, v.detail"
+#: Of a row that an export wrote, as it was there; its text holds it with the escapes of its format.
+_QUOTE = "coalesce(json_extract(v.detail, '$.quote'), v.quote) AS quote"
 _SOURCE = "coalesce(json_extract(v.detail, '$.source'), d.uri) AS source"
 
 _OF_FACTS = f"""
@@ -196,14 +198,14 @@ ALIASES = f"""
 ATTRIBUTES = f"""
   SELECT t.entity, t.attribute, t.value,
     json_array(coalesce(json_extract(v.detail, '$.language'), ''), coalesce(json_extract(v.detail, '$.datatype'), ''))
-      AS about, v.confidence, v.quote, {_SOURCE}
+      AS about, v.confidence, {_QUOTE}, {_SOURCE}
   FROM kg_attributes t JOIN kg_entities e ON e.id = t.entity JOIN kg_evidence v ON v.attribute = t.id
   JOIN kg_chunks c ON c.id = v.chunk JOIN kg_documents d ON d.id = c.document
   WHERE {_IN_SCOPE} AND {_OF_RELATIONS} AND {_OF_TYPES.format("e")}
   ORDER BY e.key, e.type, t.attribute, t.value, about, {_BEST}"""  # noqa: S608 - our own pieces
 
 TRIPLES = f"""
-  SELECT t.head, t.relation, t.tail, '' AS about, v.confidence, v.quote, {_SOURCE}
+  SELECT t.head, t.relation, t.tail, '' AS about, v.confidence, {_QUOTE}, {_SOURCE}
   FROM kg_triples t JOIN kg_entities h ON h.id = t.head JOIN kg_entities o ON o.id = t.tail
   JOIN kg_evidence v ON v.triple = t.id JOIN kg_chunks c ON c.id = v.chunk JOIN kg_documents d ON d.id = c.document
   WHERE {_IN_SCOPE} AND {_OF_RELATIONS} AND {_OF_TYPES.format("h")} AND {_OF_TYPES.format("o")}

@@ -89,7 +89,7 @@ class Maker:
         kind = self._kind(cells)
         head, head_type, head_span, after = self._end(cells, "head", span, span.start)
         confidence = _confidence(cells.get("confidence", ""))
-        detail = _detail(cells)
+        detail = _detail(cells, span)
         if kind == "entity":
             yield from self.entity(head, head_type, span, head_span, confidence, detail)
             return
@@ -220,10 +220,11 @@ def value_of(cell: str) -> str:
 
 
 def _quoted(cells: Mapping[str, str], span: Span, at: int, length: int) -> tuple[int, int]:
-    """The row has a quote of its own, or is the quote."""
+    """The row has a quote of its own, which may stand there as CSV or JSON escapes it, or is the quote."""
     quote = cells.get("quote", "").strip()
-    if quote and (found := span.find(quote)) >= 0:
-        return found, min(found + len(quote), found + MAX_QUOTE)
+    for written in (quote, quote.replace('"', '""'), json.dumps(quote, ensure_ascii=False)[1:-1]) if quote else ():
+        if (found := span.find(written)) >= 0:
+            return found, min(found + len(written), found + MAX_QUOTE)
     return span.quote(at, length)
 
 
@@ -239,7 +240,13 @@ def _confidence(cell: str) -> float:
     return value
 
 
-def _detail(cells: Mapping[str, str]) -> str:
-    """What else is to be kept with a statement: where the row says it comes from, language and datatype."""
+def _detail(cells: Mapping[str, str], span: Span) -> str:
+    """What else is to be kept with a statement: where the row says it comes from, language and datatype.
+
+    And the quote, where the text of the row holds it only with escapes, so that an export does not escape these again.
+    """
     detail = {name: cell for name in ("language", "datatype", "source") if (cell := cells.get(name, "").strip())}
+    quote = cells.get("quote", "").strip()
+    if quote and span.find(quote) < 0:
+        detail["quote"] = quote[:MAX_QUOTE]
     return json.dumps(detail, ensure_ascii=False, sort_keys=True) if detail else "{}"
