@@ -171,7 +171,7 @@ def quotes(connection: sqlite3.Connection, fact: int, attribute: bool, limit: in
 _ALIASES = "SELECT name, kind FROM kg_aliases WHERE entity = :entity AND name <> :name ORDER BY id LIMIT 60"
 _TYPE = "SELECT description FROM kg_types WHERE kind = 'entity_type' AND name = :type"
 _MENTIONS = """
-  SELECT m.chunk, m.start, m.end, c.seq, c.line, c.text, d.id AS document, d.uri, d.title
+  SELECT m.chunk, m.start, m.end, c.seq, c.line, c.text, d.id AS document, d.uri, d.title, d.kind = 'import' AS rows
   FROM (SELECT chunk, min(start) AS start, end FROM kg_mentions
         WHERE entity = :entity AND chunk > :after GROUP BY chunk ORDER BY chunk LIMIT :limit) m
   JOIN kg_chunks c ON c.id = m.chunk JOIN kg_documents d ON d.id = c.document ORDER BY m.chunk"""
@@ -214,15 +214,18 @@ def mentions(connection: sqlite3.Connection, entity: int, after: int = 0) -> tup
             line=row["line"] + row["text"].count("\n", 0, row["start"]),
             heading=outline[row["chunk"]].path(row["start"]),
             document=DocumentRef(row["document"], row["uri"], row["title"]),
-            parts=excerpt(row["text"], row["start"], row["end"]),
+            parts=excerpt(row["text"], row["start"], row["end"], row["rows"]),
         )
         for row in rows[:MENTIONS]
     ]
     return snippets, (rows[MENTIONS - 1]["chunk"] if len(rows) > MENTIONS else None)
 
 
-def excerpt(text: str, start: int, end: int) -> tuple[tuple[str, bool], ...]:
-    """The words around a span, from its line on, cut at spaces, the span marked."""
+def excerpt(text: str, start: int, end: int, rows: bool = False) -> tuple[tuple[str, bool], ...]:
+    """The words around a span, from its line on, cut at spaces, the span marked; of a table nothing but the line."""
+    if rows:
+        line, stop = text.rfind("\n", 0, start) + 1, text.find("\n", end)
+        text, start, end = text[line : stop if stop >= 0 else None], start - line, end - line
     left, right = max(start - CONTEXT, 0), min(end + CONTEXT, len(text))
     line = text.rfind("\n", left, start) + 1
     if line:

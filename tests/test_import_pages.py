@@ -82,3 +82,19 @@ async def test_what_is_called_like_a_number_is_found_by_its_name(tmp_path: Path)
         assert [node["name"] for node in asked.json()["paths"][0]["nodes"]] == ["#2", "#77"]
     finally:
         shut(datasette)
+
+
+async def test_a_passage_of_rows_is_the_row_that_names_the_thing(tmp_path: Path) -> None:
+    rows = ["head,relation,tail", "Alien Dawn,directed_by,Mia Roe", "Speed Boat,starred,Kay Reeves", "Reef,starred,Ann"]
+    (tmp_path / "films.csv").write_text("\n".join(rows) + "\n", "utf-8")
+    with KnowledgeBase.open(tmp_path / "films.db", create=True) as kb:
+        kb.import_graph([tmp_path / "films.csv"])
+    datasette = await serve(tmp_path / "films.db")
+    try:
+        page = (await datasette.client.get("/films/-/graph/entity/Kay~20Reeves.json")).json()
+        (passage,) = page["mentions"]
+        assert "".join(text for text, _ in passage["parts"]) == rows[2]
+        assert [text for text, marked in passage["parts"] if marked] == ["Kay Reeves"]
+        assert passage["line"] == 3
+    finally:
+        shut(datasette)
