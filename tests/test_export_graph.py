@@ -359,6 +359,8 @@ def test_a_pipe_is_written_into(kb: KnowledgeBase, tmp_path: Path) -> None:
     os.mkfifo(pipe)
     with ThreadPoolExecutor() as pool:
         read = pool.submit(pipe.read_text)
+        with pytest.raises(ExportError, match="this format writes a folder"):
+            kb.export_graph(pipe, "neo4j")
         kb.export_graph(pipe, overwrite=True)
         assert read.result(10).startswith("kind,")
     assert stat.S_ISFIFO(pipe.stat().st_mode)

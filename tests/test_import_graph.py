@@ -726,8 +726,10 @@ def test_a_file_keeps_its_tables_of_nodes(kb: KnowledgeBase, tmp_path: Path) -> 
     assert bring(kb, edges).files == 2
     assert triples(kb) == {("Cleo", "", "likes", "Ann", ""), ("Rome", "", "leads_to", "Oslo", "")}
     people.write_text("id|name\n1|Anna\n3|Cleo\n")
-    assert bring(kb, people).files == 1  # still a table of nodes
+    done = bring(kb, people)  # still a table of nodes
+    assert [remark.message for remark in done.warnings] == ["its ids also stand in e.csv: import that again too"]
     assert ("Anna", "id", "1") in attributes(kb)
+    assert bring(kb, edges).warnings == [] and ("Cleo", "", "likes", "Anna", "") in triples(kb)
 
 
 def test_a_file_whose_table_of_nodes_is_gone_is_left(kb: KnowledgeBase, tmp_path: Path) -> None:
@@ -743,6 +745,8 @@ def test_a_file_whose_table_of_nodes_is_gone_is_left(kb: KnowledgeBase, tmp_path
     edges.write_text("1,knows,3\n1,likes,3\n")
     done = bring(kb, edges)
     assert [remark.message for remark in done.skipped] == [message] and triples(kb) == {("Ann", "", "knows", "Ben", "")}
+    bring(kb, edges, private=True)
+    assert kb.connection.execute("SELECT private FROM kg_documents").fetchone()[0] == 1  # though it is not read
     bring(kb, edges, nodes=(nodes,))
     assert triples(kb) == {("Ann", "", "knows", "Ben", ""), ("Ann", "", "likes", "Ben", "")}
     assert [remark.message for remark in bring(kb, edges, format="csv").warnings][-1] == (

@@ -22,7 +22,8 @@ from .evidence import release_chunks
 from .imported_names import End, ImportedNames
 from .settle import Settlement
 
-__all__ = ["DOCUMENT", "Piece", "Statement", "chunks_by_hash", "place_chunks", "put_pieces", "stated_in", "states"]
+__all__ = ["DOCUMENT", "Piece", "Statement", "chunks_by_hash", "place_chunks", "put_pieces", "read_with", "stated_in",
+           "states"]  # fmt: skip
 
 DOCUMENT = "import"  # kind of the documents, and of their sources
 
@@ -308,6 +309,16 @@ def stated_in(connection: sqlite3.Connection, chunks: Collection[int]) -> dict[i
 STATED = """
   SELECT v.chunk, v.kind, v.head, v.head_type, v.relation, v.tail, v.tail_type, v.start, v.end, v.confidence, v.detail
   FROM json_each(?) w CROSS JOIN kg_evidence v ON v.chunk = w.value WHERE v.origin = 'import'"""
+
+
+def read_with(connection: sqlite3.Connection, table: str) -> list[tuple[str, str]]:
+    """Name and place of the imported files that were read with a table of nodes, which is at a place too."""
+    return [tuple(row) for row in connection.execute(READ_WITH, [DOCUMENT, table])]
+
+
+READ_WITH = """
+  SELECT s.name, s.root FROM kg_sources s, json_each(s.options, '$.read.nodes') n
+  WHERE s.kind = ? AND n.value = ? ORDER BY s.name"""
 
 
 def chunks_by_hash(connection: sqlite3.Connection, document: int) -> dict[str, list[sqlite3.Row]]:

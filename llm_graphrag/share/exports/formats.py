@@ -117,7 +117,7 @@ def _refuse_itself(connection: sqlite3.Connection, place: Path) -> None:
 
 def write(graph: Graph, out: Path, exporter: Exporter, overwrite: bool) -> str:
     """Write a file or a folder; returns what the format has to say. Raises ExportError if something is there."""
-    if exporter.folder and out.is_file():
+    if exporter.folder and (out.is_file() or is_stream(out)):
         raise ExportError(f"{out} is a file; name another place: this format writes a folder")
     if out.is_dir() and not exporter.folder:
         inside = out / f"graph{next(iter(exporter.extensions), '')}"

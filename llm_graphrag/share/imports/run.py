@@ -10,7 +10,7 @@ import difflib
 import hashlib
 import json
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path, PurePosixPath
 
@@ -26,7 +26,7 @@ from ...sources.writer import Progress, Writer
 from ...store import merges, schema
 from ...store.connection import transaction
 from ...store.documents import name_of_source
-from ...store.imported import DOCUMENT
+from ...store.imported import DOCUMENT, read_with
 from ...store.settings import get_setting, put_setting
 from ...text.counted import counted
 from .elsewhere import Elsewhere
@@ -88,6 +88,7 @@ def import_graph(
         if way.format != NODES:
             run.file(way)
     run.say_missing()
+    run.say_left({way.place for way in ways})
     run.suggest()
     if options.schema and run.written:
         files = ", ".join(PurePosixPath(stored_path(path)).name for path in (*options.nodes, *paths))
@@ -108,6 +109,7 @@ class _Import:
         self.writer = GraphWriter(connection, utc_now(), progress)
         self._tables: dict[str, dict[str, Node] | None] = {}  # place of a table → what its ids mean, None: unreadable
         self.written: list[int] = []  # documents
+        self._changed: list[Way] = []  # tables of nodes that were written
         self.vocabulary = Vocabulary(get_setting(connection, SETTING, {}))
         self.relations: set[str] = set()
         self.unread = False  # whether a file of triples is as it was
@@ -124,6 +126,7 @@ class _Import:
 
     def _table(self, way: Way, others: Mapping[str, Node]) -> dict[str, Node] | None:
         path, options = way.path, way.options
+        self._mark(way)
         try:
             reading, format = self._text(way), EXTENSIONS.get(path.suffix.lower(), CSV)
             if format == JSONL:
@@ -141,6 +144,7 @@ class _Import:
 
     def file(self, way: Way) -> None:
         """Import a file, if it is not as it was imported before."""
+        self._mark(way)
         if lost := [path for path in way.options.nodes if not way.told and not self._is_table(path)]:
             self._leave(way, lost)
             return
@@ -162,6 +166,12 @@ class _Import:
             self.report.skipped.append(Remark(way.path.name, str(error)))
             return
         self._put(way, reading, new)
+
+    def _mark(self, way: Way) -> None:
+        """Mark a file as private, or as not, if that is told: whether or not it is read."""
+        known = self.writer.known(way.place)
+        if known.id is not None and way.options.private not in (None, known.private):
+            self.writer.mark(known.id, bool(way.options.private))
 
     def _is_table(self, path: Path) -> bool:
         """Whether a table of nodes is still imported, and there to be read."""
@@ -231,8 +241,6 @@ class _Import:
         known = self.writer.known(way.place)
         same = (known.content_hash, known.reading) == (new.content_hash, new.reading)
         self.report.unchanged += same
-        if same and known.id is not None and new.private not in (None, known.private):
-            self.writer.mark(known.id, bool(new.private))
         return same
 
     def _put(self, way: Way, reading: Reading, new: Known) -> None:
@@ -249,6 +257,7 @@ class _Import:
                 put_setting(self.connection, SETTING, self.vocabulary.known)
         id_ = self.writer.write(reading, way.place, stamp, new)
         self.written.append(id_)
+        self._changed += [way] if way.format == NODES else []
         self.report.files += 1
         self.report.rows += reading.used
         self.report.statements += reading.stated
@@ -280,6 +289,16 @@ class _Import:
                 there = ", ".join(near or sorted(self.relations)[:SHOWN]) or "none"
                 self.report.warnings.append(
                     Remark("--attribute", f"no row has the relation {name[:LONGEST]!r}. There is: {there}")
+                )
+
+    def say_left(self, asked: Collection[str]) -> None:
+        """Say which files still state what the ids of a table meant before it changed."""
+        for way in self._changed:
+            left = [name for name, place in read_with(self.connection, way.place) if place not in asked]
+            if left:
+                shown = ", ".join(left[:SHOWN]) + ", …" * (len(left) > SHOWN)
+                self.report.warnings.append(
+                    Remark(way.path.name, f"its ids also stand in {shown}: import that again too")
                 )
 
     def suggest(self) -> None:
