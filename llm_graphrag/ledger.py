@@ -56,11 +56,11 @@ RULES_CORRECTION, SCHEMA_CORRECTION = 1.0, 0.9
 for the most part (0.93 to 1.04 with three tokenizers and all templates), and JSON schemas (0.86 to 0.98)."""
 
 UNKNOWN_MARGIN, LEAST_MARGIN = 1.75, 1.15
-"""Set aside for a prompt, as a multiple of its estimate: until a model has reported ENOUGH calls (Russian on an old
-tokenizer takes 1.65), and at least ever."""
+"""Set aside for a prompt, as a multiple of its estimate: until a model has reported ENOUGH calls, of ENOUGH_TOKENS in
+all, since short prompts say little of long ones (Russian on an old tokenizer takes 1.65), and at least ever."""
 
 LINES = re.compile(r"\n\s*")
-ENOUGH, RECENT = 3, 100
+ENOUGH, ENOUGH_TOKENS, RECENT = 3, 500, 100
 ASSUMED_REPLY = 4_096
 """Set aside for a reply without a known limit, under a soft budget, unless the model has written a longer one."""
 
@@ -273,7 +273,7 @@ def _calibration(usage: Sequence[tuple[int, int]]) -> float:
 
 def _margin(usage: Sequence[tuple[int, int]]) -> float:
     """What a calibrated estimate is multiplied with: enough for the worst of the last calls, and some more."""
-    if len(usage) < ENOUGH:
+    if len(usage) < ENOUGH or sum(estimated for estimated, _ in usage) < ENOUGH_TOKENS:
         return UNKNOWN_MARGIN
     mean = _calibration(usage)
     worst = max(reported / estimated for estimated, reported in usage)

@@ -579,8 +579,9 @@ def test_threads_of_one_ledger(path: Path) -> None:
 
 
 def test_the_margin_covers_what_was_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    usage = [(100, 110), (100, 150), (100, 100)]
+    usage = [(1000, 1100), (1000, 1500), (1000, 1000)]
     assert ledgers._calibration(usage) == 1.2
     assert ledgers._margin(usage) == pytest.approx(1.15 * 150 / 120)
     assert ledgers._margin(usage[:2]) == ledgers.UNKNOWN_MARGIN
-    assert ledgers._margin([(100, 100)] * 3) == ledgers.LEAST_MARGIN
+    assert ledgers._margin([(1000, 1000)] * 3) == ledgers.LEAST_MARGIN
+    assert ledgers._margin([(10, 9)] * 49) == ledgers.UNKNOWN_MARGIN  # short prompts say little of long ones
