@@ -38,7 +38,9 @@ def commands() -> Iterator[tuple[str, click.Command, click.Context]]:
 def _walk(
     command: click.Command, name: str, parent: click.Context
 ) -> Iterator[tuple[str, click.Command, click.Context]]:
-    context = click.Context(command, info_name=name, parent=parent, terminal_width=WIDTH, max_content_width=WIDTH)
+    context = click.Context(
+        command, parent, name, terminal_width=WIDTH, max_content_width=WIDTH, **command.context_settings
+    )
     if command.hidden:
         return
     yield context.command_path, command, context

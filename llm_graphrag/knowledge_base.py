@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from .facts.template import Template
     from .graph.candidates import Linked
     from .graph.entity import Group
+    from .graph.frontier import Within
     from .graph.metapath import Followed
     from .graph.paths import Paths
     from .graph.relations import Guess
@@ -355,14 +356,11 @@ class KnowledgeBase:
         sentences that name two things (graph/together.py). Raises ValueError for a name that is unknown or means
         several things, and for a relation that is not there.
         """
-        from .graph.frontier import Within
-        from .graph.metapath_text import known
         from .graph.named import meant
         from .graph.paths import paths_via, shortest_paths
         from .graph.together import paths_together
 
-        start, end = meant(self.connection, source).id, meant(self.connection, target).id
-        within = Within(frozenset(known(self.connection, relations))) if relations is not None else Within()
+        start, end, within = self._ends(source, target, relations)
         if via is None:
             found = shortest_paths(self.connection, [start], [end], k, max_hops, within=within)
             return found if found.paths or not mentions else paths_together(self.connection, start, end, k, max_hops)
@@ -373,14 +371,20 @@ class KnowledgeBase:
 
         Raises ValueError as ``paths`` does.
         """
+        from .graph.paths import shortest_path
+
+        start, end, within = self._ends(source, target, relations)
+        return shortest_path(self.connection, start, end, within=within)
+
+    def _ends(self, source: str, target: str, relations: Sequence[str] | None) -> tuple[int, int, Within]:
+        """What two names mean, and the part of the graph that has these relations."""
         from .graph.frontier import Within
         from .graph.metapath_text import known
         from .graph.named import meant
-        from .graph.paths import shortest_path
 
         start, end = meant(self.connection, source).id, meant(self.connection, target).id
         within = Within(frozenset(known(self.connection, relations))) if relations is not None else Within()
-        return shortest_path(self.connection, start, end, within=within)
+        return start, end, within
 
     def follow(self, name: str, metapath: str | Sequence[str], **options: Any) -> Followed:
         """Where a metapath such as ``^directed_by/starred_actors`` leads from one thing.

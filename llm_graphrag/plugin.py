@@ -77,7 +77,8 @@ class LazyGroup(click.Group):
             formatter.write_dl(rows)
 
 
-@click.group(name="graphrag", cls=LazyGroup, help=HELP)
+# As llm has it: a command keeps the help option that it was first asked for, under llm or without it.
+@click.group(name="graphrag", cls=LazyGroup, help=HELP, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="llm-graphrag", prog_name="llm graphrag")
 def graphrag() -> None:
     pass

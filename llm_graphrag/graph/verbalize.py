@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from ..text.normalise import clean_name
+from ..text.shortened import shortened
 from .hops import Joined
 from .paths import Path
 
@@ -27,9 +27,7 @@ def shown(name: str) -> str:
     >>> print(shown("Ana"), shown('The "A → B" rule'))
     Ana "The \\"A → B\\" rule"
     """
-    name = clean_name(name)
-    if len(name) > LONGEST:
-        name = name[: LONGEST - 1].rstrip() + "…"
+    name = shortened(name, LONGEST)
     if SPECIAL & set(name) or not name:
         name = '"' + name.replace("\\", "\\\\").replace('"', '\\"') + '"'
     return name

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ...plugins import exporters
 from ...routes.scope import scope
-from ...text.normalise import clean_name
+from ...text.shortened import listed, shortened
 from .formats import ExportError, format_of, write
 from .graph import Graph
 
@@ -58,8 +58,6 @@ def export_graph(
 
 TYPES = "SELECT DISTINCT type FROM kg_entities WHERE type <> '' ORDER BY 1"
 RELATIONS = "SELECT relation FROM kg_triples UNION SELECT attribute FROM kg_attributes ORDER BY 1"
-LISTED = 20  # names of what there is
-LONGEST = 80  # letters of a name in a message
 
 
 def _refuse_unknown(what: str, names: Sequence[str], rows: Iterable[tuple[str]]) -> None:
@@ -67,6 +65,6 @@ def _refuse_unknown(what: str, names: Sequence[str], rows: Iterable[tuple[str]])
     there = [name for (name,) in rows] if names else []
     for name in names:
         if name not in there:
-            near = difflib.get_close_matches(name, there, n=3) or there[:LISTED]
-            known = f" There is: {', '.join(map(clean_name, near))}." if near else ""
-            raise ExportError(f"Nothing here has the {what} {clean_name(name)[:LONGEST]!r}.{known}")
+            near = difflib.get_close_matches(name, there, n=3) or there
+            known = f" There is: {listed(near)}." if near else ""
+            raise ExportError(f"Nothing here has the {what} {shortened(name)!r}.{known}")

@@ -29,6 +29,7 @@ from ...store.documents import name_of_source
 from ...store.imported import DOCUMENT, read_with
 from ...store.settings import get_setting, put_setting
 from ...text.counted import counted
+from ...text.shortened import listed, shortened
 from .elsewhere import Elsewhere
 from .escapes import json_written_out, ntriples_written_out
 from .nodes import read_nodes
@@ -50,7 +51,6 @@ __all__ = ["GraphImport", "import_graph"]
 
 LISTED = 20  # warnings of one kind
 SHOWN = 3  # names in a warning
-LONGEST = 80  # letters of a name in a warning
 READER = "graph-3"  # raise it when reading changes: every file is read again
 
 
@@ -211,7 +211,8 @@ class _Import:
         rows, named = told_apart(reading.statements, [node.name for node in nodes.values()])
         reading.statements = list(rows)
         for spelling, name in sorted(named.items())[:LISTED]:
-            reading.warn(f"{spelling!r} is written otherwise too; kept apart as {name!r} (--join-spellings: one thing)")
+            was, now = shortened(spelling), shortened(name)
+            reading.warn(f"{was!r} is written otherwise too; kept apart as {now!r} (--join-spellings: one thing)")
         if len(named) > LISTED:
             reading.warn(f"{len(named) - LISTED:,} more names are written otherwise too, and kept apart")
 
@@ -286,9 +287,9 @@ class _Import:
         for name in self.options.attributes:
             if identifier(name) not in self.relations:
                 near = difflib.get_close_matches(identifier(name), sorted(self.relations), n=3)
-                there = ", ".join(near or sorted(self.relations)[:SHOWN]) or "none"
+                there = listed(near or sorted(self.relations), SHOWN) or "none"
                 self.report.warnings.append(
-                    Remark("--attribute", f"no row has the relation {name[:LONGEST]!r}. There is: {there}")
+                    Remark("--attribute", f"no row has the relation {shortened(name)!r}. There is: {there}")
                 )
 
     def say_left(self, asked: Collection[str]) -> None:
@@ -313,7 +314,7 @@ class _Import:
 def _say_namesakes(reading: Reading, named: Sequence[str]) -> None:
     """Say which things had to get another name, since things with other ids have theirs."""
     if named:
-        shown = ", ".join(repr(name) for name in named[:SHOWN]) + ", …" * (len(named) > SHOWN)
+        shown = ", ".join(repr(shortened(name)) for name in named[:SHOWN]) + ", …" * (len(named) > SHOWN)
         things = counted(
             len(named), "thing has a name that another has, and is", "things have a name that another has, and are"
         )
