@@ -11,6 +11,7 @@ from types import ModuleType
 from urllib.parse import unquote
 
 import pytest
+from scripted_model import llm_user  # noqa: F401 - a fixture
 
 from llm_graphrag.knowledge_base import KnowledgeBase
 
@@ -104,6 +105,22 @@ def test_every_dependency_has_its_line() -> None:
     page = (ROOT / "docs" / "dependencies.md").read_text(encoding="utf-8")
     listed = set(re.findall(r"^\| ([\w.-]+) \|", page, flags=re.MULTILINE)) - {"package"}
     assert listed == names
+
+
+def test_help_is_asked_for_alike_under_llm_and_alone(llm_user: Path) -> None:  # noqa: F811
+    """click keeps the help option that a command was first asked for."""
+    from click.testing import CliRunner
+    from llm.cli import cli
+
+    from llm_graphrag.plugin import graphrag
+
+    for name in ("path", "merges"):
+        for option in ("-h", "--help"):
+            alone = CliRunner().invoke(graphrag, [name, option])
+            under = CliRunner().invoke(cli, ["graphrag", name, option])
+            assert (alone.exit_code, under.exit_code) == (0, 0)
+            assert alone.output.splitlines()[1:] == under.output.splitlines()[1:]
+            assert "-h, --help" in alone.output
 
 
 def test_documented_tables_exist_in_the_file(tmp_path: Path) -> None:
